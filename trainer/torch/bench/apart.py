@@ -1,8 +1,9 @@
-"""Measures whole GRPO steps with the sampler on the trainer's GPUs and on separate GPUs, through the worker's wire.
+"""How long does a whole GRPO step take if the sampler shares the trainer's GPUs, and if it has GPUs that the trainer
+does not use?
 
-A step samples a batch of answers, trains on them and gives the sampler the new weights. With a staleness of 1 the next
-batch is asked for before the step is made, as the training loop does. Each setup gets the same batches on the same
-number of GPUs.
+The benchmark speaks to a worker over its wire. A step samples a batch of answers, trains on them and sends the new
+weights to the sampler. With a staleness of 1 it requests the next batch before it trains, as the training loop does.
+Each setup gets the same batches and the same number of GPUs.
 
     python apart.py --gpus 4 --ways colocated apart --staleness 0 1 --out apart.json
 """
@@ -27,7 +28,7 @@ from engines import PACK_TOKENS, write_model
 
 
 class Batches:
-    """Makes steps of `groups` prompts with the workload's lengths."""
+    """Makes one batch a step: `groups` prompts, with the workload's lengths."""
 
     def __init__(self, plane: ControlPlane, case: str, groups: int, vocab: int) -> None:
         self.plane, self.case, self.groups, self.vocab = plane, case, groups, vocab
@@ -42,7 +43,8 @@ class Batches:
         return [self.plane.generate(prompts[group], int(length), 1000 * step + group * ANSWERS + i) for group in range(self.groups) for i, length in enumerate(lengths[group])]
 
     def train(self, step: int, numbers: list[int]) -> tuple[int, int]:
-        """Returns the number of the training step and how many answers came from older weights than the newest."""
+        """Returns the number of the training step, and how many answers were sampled from older weights than the
+        newest."""
         prompts, lengths = self._work(step)
         found = [answer(self.plane.result(number)) for number in numbers]
         gains = advantages(np.random.default_rng(step).random(lengths.shape)).reshape(-1)
@@ -53,8 +55,8 @@ class Batches:
 
 
 def run(batches: Batches, staleness: int, first: int, steps: int) -> list[dict[str, float]]:
-    """`first` is the number of optimizer steps made before. With staleness 1 the next batch is sampled while a step is
-    made."""
+    """Makes the steps after the first `first` optimizer steps. With staleness 1 the next batch is sampled during a
+    step."""
     rows = []
     ahead = batches.ask(first)
     for step in range(first, first + steps):
@@ -75,7 +77,7 @@ def run(batches: Batches, staleness: int, first: int, steps: int) -> list[dict[s
 
 
 def measure(way: str, args: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> None:
-    """`keep` is called with each row as soon as it is measured."""
+    """Calls `keep` with each row as soon as it is measured."""
     vocab = SHAPES[args.model].vocab
     is_apart, is_vllm = way == "apart", way != "builtin"
     trainers = args.gpus // 2 if is_apart else args.gpus

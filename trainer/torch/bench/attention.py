@@ -1,6 +1,7 @@
 """How fast is each attention kernel at the shapes of a training step, forward and backward?
 
-It prints TFLOP/s of visible pairs (4 x heads x head dimension x pairs forward, 8 backward).
+The benchmark prints TFLOP/s of visible pairs. A visible pair counts 4 x heads x head dimension operations forward, and
+8 x backward.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def measure(label: str, run, q, k, v, pairs: float, rows: list) -> None:
         work = 4 * q.shape[1] * q.shape[3] * pairs
         rows.append({"kernel": label, "forward_ms": forward * 1e3, "both_ms": both * 1e3, "forward_tflops": work / forward / 1e12, "backward_tflops": 2 * work / (both - forward) / 1e12})
         print(f"{label:28s} fwd {forward*1e3:7.2f} ms {work/forward/1e12:5.0f} TF  fwd+bwd {both*1e3:7.2f} ms, bwd {2*work/(both-forward)/1e12:5.0f} TF", flush=True)
-    except Exception as error:  # a missing kernel is a result, too
+    except Exception as error:  # a missing kernel is also a result
         print(label, "ERR", repr(error)[:300], flush=True)
 
 

@@ -1,8 +1,8 @@
-"""How long does a first run on a machine take, compiling included? It makes steps of GRPO on the task of `masters.py`,
-reading JSON out of a sentence.
+"""How long does the first run on a machine take, including compilation?
 
-The clock runs from the first request for samples, with empty folders for compiled code. Each process gives one row.
-Start one process for each setting, with its own folder, because compiled code stays in the process.
+The run makes GRPO steps on the JSON task of `masters.py`. The folders for compiled code are empty, and the clock starts
+with the first request for samples. A process keeps compiled code in memory, so each process measures one setting, with
+a folder that no other process uses.
 
     XDG_CACHE_HOME=$(mktemp -d) python cold.py FOLDER --pack-tokens 4096 --out cold.json
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from ajet_torch.compile_cache import keep_compiled
 
-keep_compiled()  # PyTorch writes its own folder into the environment when it is imported
+keep_compiled()  # before PyTorch is imported, which sets its own folder in the environment
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -39,7 +39,7 @@ from learning import Sampler, Walk, to_tree  # noqa: E402
 
 
 class SessionSampler(Sampler):
-    """Samples from the server that the session keeps."""
+    """Samples through the session's server."""
 
     def __init__(self, session: Session) -> None:
         self.server: Any = session.server
@@ -47,7 +47,7 @@ class SessionSampler(Sampler):
 
 
 class Compiling:
-    """Returns the seconds in which PyTorch compiled something, and how often it began."""
+    """Measures how many seconds PyTorch spends compiling, and counts the compilations."""
 
     def __init__(self) -> None:
         self.seconds, self.times, self.since = 0.0, 0, 0.0
@@ -62,7 +62,7 @@ class Compiling:
 
 
 def packs_of(walks: list[Walk], repeat: int, budget: int) -> list[TreePack]:
-    """Packs groups whose rewards differ, each as a tree, one after the other."""
+    """Packs each group whose rewards differ as a tree, one group after the other."""
     groups = [walks[start : start + repeat] for start in range(0, len(walks), repeat)]
     chosen = [group for group in groups if len({walk.reward for walk in group}) > 1]
     total = sum(len(walk.sampled) for group in chosen for walk in group)

@@ -1,5 +1,5 @@
-"""The other end of the worker's wire, for tests and benchmarks of whole steps without Node. It starts a worker and
-speaks to it."""
+"""Starts a worker and speaks the other side of its wire. Tests and benchmarks use this to measure whole steps without
+Node."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class ControlPlane:
-    """One worker of `num_gpus` processes. Answers are kept by id until they are asked for. An error of the worker is
-    raised."""
+    """Controls one worker of `num_gpus` processes. It keeps answers by id until they are taken, and raises the errors
+    of the worker."""
 
     def __init__(self, config: dict[str, Any], num_gpus: int, timeout_s: float = 600) -> None:
         door = socket.create_server(("127.0.0.1", 0))
@@ -68,7 +68,7 @@ class ControlPlane:
             waiting.put({"kind": "error", "message": "the worker ended"})
 
     def ask(self, message: dict[str, Any]) -> int:
-        """Sends without waiting. Returns the number to ask for the result with."""
+        """Sends a command without waiting. Returns the number that identifies its result."""
         self.next_id += 1
         self.results[self.next_id] = queue.SimpleQueue()
         self._send({**message, "id": self.next_id})
@@ -103,8 +103,8 @@ class ControlPlane:
 
 
 def inherited() -> dict[str, str]:
-    """When PyTorch is imported, it names its folder of compiled code in the environment. A worker that Node starts does
-    not see that."""
+    """Returns the environment for the worker. PyTorch adds its folder of compiled code to the environment when it is
+    imported, and a worker that Node starts does not have that entry."""
     return {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
 
 
@@ -116,5 +116,5 @@ def to_message(pack: TreePack) -> dict[str, Any]:
 
 
 def answer(value: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Returns ids, logprobs and the version of the weights that they were sampled from."""
+    """Returns ids, logprobs and the version of the weights that sampled them."""
     return np.frombuffer(value["ids"], np.int32), np.frombuffer(value["logprobs"], np.float32), int(value["policy_version"])

@@ -1,13 +1,13 @@
-"""Measures whole GRPO steps: ours over trees and over rows, and TRL's, in one process on one GPU. The engines take
-turns.
+"""How long does a whole GRPO step take with our trees, with our rows and with TRL?
 
-A step samples 64 answers (8 prompts x 8), makes one optimizer step of them and gives the sampler the new weights. Every
-engine has the same model shape with random weights, the same prompts and the same lengths of answers. Rows are medians
-over `--steps` steps after `--warmup`. They replace the rows of the same engine and case in --out.
+All engines run in one process on one GPU and take turns. A step samples 64 answers (8 prompts x 8), makes one optimizer
+step with them and sends the new weights to the sampler. Every engine has the same model shape with random weights, the
+same prompts and the same answer lengths. A row has medians over `--steps` steps after `--warmup` steps. It replaces the
+row of the same engine and case in --out.
 
     python engines.py --out results/engines.json --date 2026-11-22
     python engines.py --engines ajet-tree --cases 2k-real --out results/engines.json
-    torchrun --nproc-per-node=4 engines.py --engines trl --out results/engines-4.json    # 64 answers a GPU; one side at a time
+    torchrun --nproc-per-node=4 engines.py --engines trl --out results/engines-4.json  # 64 answers a GPU
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PACK_TOKENS = {"2k": 20_480, "8k": 16_384, "tiny": 512}
 
 class Engine(Protocol):
     def step(self, number: int) -> dict[str, float]:
-        """Returns the seconds of one whole step, number counted from 0: sample_s, train_s, sync_s, step_s."""
+        """Makes the step `number`, counted from 0. Returns its seconds: sample_s, train_s, sync_s and step_s."""
         ...
 
     def settings(self) -> dict[str, Any]: ...
@@ -59,7 +59,7 @@ class Engine(Protocol):
 
 
 class Ours:
-    """A worker's session without its wire. Sampled tokens come as events and go back as packs."""
+    """Drives a worker's session directly, without the wire. Events bring the sampled tokens, and packs return them."""
 
     session: Session | None = None
 
@@ -76,7 +76,8 @@ class Ours:
             Ours.session = Session(config, Placement(device, dtype, ranks, ranks.size > 1))
         self.own = Ours.session
         self.own.trainer.config = replace(self.own.trainer.config, max_pack_tokens=self.pack_tokens)
-        self.own.server = BuiltinServer(self.own.server.policy, inference, self.own.placement.device)  # its context is that of this case
+        # The server needs the context length of this case.
+        self.own.server = BuiltinServer(self.own.server.policy, inference, self.own.placement.device)
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -112,7 +113,7 @@ class Ours:
         return found
 
     def _all_packs(self, work: Workload, found: list[tuple[list[int], list[float]]]) -> list[TreePack]:
-        """Gathers the results of all processes, each of which has sampled its own prompts."""
+        """Gathers the packs of all processes. Each process has sampled its own prompts."""
         packs = self._packs(work, found)
         return [pack for own in self.ranks.share(self.ranks.gather(packs)) for pack in own]
 
@@ -138,12 +139,12 @@ def create(engine: str, model_dir: str, work: list[Workload], args: argparse.Nam
 
 
 def works(case: str, rank: int, args: argparse.Namespace) -> list[Workload]:
-    """Returns the workloads that a process samples, step by step."""
+    """Returns the workloads that this process samples, one for each step."""
     return [workload(case, 1000 * rank + step, SHAPES[args.model].vocab) for step in range(args.warmup + args.steps)]
 
 
 def measure(names: list[str], case: str, args: argparse.Namespace, made: Callable[[str, list[Workload]], Engine]) -> list[dict[str, Any]]:
-    """Returns one row an engine. The engines take turns, step by step."""
+    """Returns one row for each engine. The engines take turns after every step."""
     work = works(case, int(os.environ.get("RANK", 0)), args)
     engines = {name: made(name, work) for name in names}
     steps: dict[str, list[dict[str, float]]] = {name: [] for name in names}
@@ -185,7 +186,7 @@ def versions(name: str) -> dict[str, str]:
 
 
 def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
-    """New rows replace those of the same engine and case. Each row says when it was measured and at which commit."""
+    """Replaces the rows of the same engine and case with the new ones, and adds the date and the commit to each."""
     kept = json.loads(out.read_text()) if out.exists() else {}
     facts = header(date)
     known = {(row["engine"], row["case"]): row for row in kept.get("engines", [])}
@@ -196,7 +197,7 @@ def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
 
 
 def write_model(name: str, folder: Path) -> None:
-    """Several processes of one machine need this file before they start."""
+    """Writes the model file that all processes of the machine read at their start."""
     if (folder / "config.json").exists():
         return
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -1,8 +1,7 @@
-"""Does the GPU path give the gradient of the rows? It compares bf16 with a noise floor, and counts how often it
-recompiles.
+"""Does the GPU path compute the same gradient for a tree as for its rows, and how often does it recompile?
 
-The floor is the distance between two linear packings of the same rows in bf16: rows one by one, and rows one after the
-other in a pack.
+The benchmark compares the bf16 gradient of the tree with that of the rows. The noise floor is the bf16 distance between
+two linear packings of the same rows: each row alone, and all rows in one pack.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Which of transformers' causal language models does the worker compute as their own code does?
+"""Which causal language models of transformers does the worker compute as their own code does?
 
-Each class is made from a tiny configuration with random weights, saved, and opened twice: by transformers with its code
-unchanged, and by the worker. Logprobs and gradients of a token tree and of two rows in one pack are compared with those
-of the rows alone.
+The benchmark makes a model of each class from a tiny configuration with random weights, and saves it. Then transformers
+opens it with its code unchanged, and the worker opens it too. The benchmark compares the logprobs and gradients of a
+token tree, and of two rows in one pack, with those of the rows alone.
 
-    python bench/families.py [--root DIR] [--only TYPE ...]    prints one JSON object; --root is another trainer/torch to measure
+    python bench/families.py [--root DIR] [--only TYPE ...]
+
+It prints one JSON object. With --root it measures the trainer/torch in DIR.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ LIMIT = 1e-4
 
 
 def open_config(config: Any, seed: int = 0) -> Any:
-    """Returns the untouched model, or None if it is not a causal language model that opens from token ids alone."""
+    """Returns the unchanged model, or None if the class is not a causal language model or needs more than token ids."""
     with torch.device("meta"):
         count = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
     if count > MOST_PARAMETERS:
@@ -57,7 +59,7 @@ def is_causal(lm: Any) -> bool:
 
 
 def tree_rows(rng: np.random.Generator) -> list[np.ndarray]:
-    """Returns four rows that branch after a beginning longer than the sliding window, and once more later."""
+    """Returns four rows. They branch after a beginning that is longer than the sliding window, and once more later."""
     start, middle = rng.integers(3, 60, 9), rng.integers(3, 60, 4)
     return [np.concatenate([start, *parts]).astype(np.int32) for parts in ([middle, rng.integers(3, 60, 5)], [middle, rng.integers(3, 60, 3)], [rng.integers(3, 60, 8)], [rng.integers(3, 60, 2)])]
 
@@ -84,14 +86,14 @@ def measured(trainer: Any, pack: Any, losses: Any) -> tuple[np.ndarray, dict[str
 
 
 def gradient_error(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> float:
-    """Returns the relative difference over all tensors. A tensor that one side does not have counts as zero."""
+    """Returns the relative difference over all tensors. A tensor that is missing on one side counts as zero."""
     zero = torch.zeros(())
     difference = sum(float((ours.get(name, zero).double() - theirs.get(name, zero).double()).square().sum()) for name in {*ours, *theirs})
     return (difference / sum(float(g.double().square().sum()) for g in theirs.values())) ** 0.5
 
 
 def compare(folder: Path, lm: Any) -> dict[str, Any]:
-    """Raises the worker's error."""
+    """Returns the result of the comparison. Raises the error of the worker if the worker refuses the model."""
     config, losses, tiny, training = (importlib.import_module(name) for name in ("ajet_torch.config", "ajet_torch.losses", "tiny", "ajet_torch.training"))
     trainer = training.Trainer(config.WorkerConfig(model_dir=str(folder), device="cpu", dtype="float32", compile="off"), tiny.cpu_placement(torch.float32))
     logprob_error = gradient = 0.0
@@ -108,7 +110,7 @@ def compare(folder: Path, lm: Any) -> dict[str, Any]:
 
 
 def side_by_side(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) -> Any:
-    """Returns two rows in one pack that share nothing."""
+    """Puts two rows that share nothing into one pack."""
     from tiny import with_terms
 
     starts = np.cumsum([0, *(len(row) for row in rows)])
@@ -118,8 +120,8 @@ def side_by_side(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) ->
 
 
 def judge(model_type: str) -> dict[str, Any]:
-    """Tests the model with its own dropout, scales and caps and, if it opens with visible ones, with those too. The
-    worse result counts."""
+    """Tests the model with the default dropout, scales and caps of its class. Then tests it with values that change the
+    result, if the class accepts them. Returns the worse result."""
     plain, shown = (judge_one(model_type, shows) for shows in (False, True))
     if plain["result"] != "equal":
         return plain
@@ -127,8 +129,8 @@ def judge(model_type: str) -> dict[str, Any]:
 
 
 def judge_one(model_type: str, shows: bool) -> dict[str, Any]:
-    """`result` is equal, refused or wrong, or failed if the worker opened the model and then raised; it is `not_opened`
-    if transformers does not open it."""
+    """Returns `result` as equal, wrong, refused, failed or not_opened: `failed` if the worker opened the model and then
+    raised, `not_opened` if transformers does not open the model."""
     try:
         lm = open_config(tiny_config(model_type, shows))
         if lm is None:

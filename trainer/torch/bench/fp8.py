@@ -1,10 +1,12 @@
-"""How fast are products in fp8, and how near do gradients come? It writes fp8.json into --out. step.py measures whole
+"""How fast are matrix products in fp8, and how close are their gradients to those of bfloat16? `step.py` measures whole
 steps (`matmul=fp8`).
 
-`products` measures each matrix product of a layer in bfloat16, and in e4m3 with one scale a matrix and one a row, and
-the casts. First the kernels are compared with the same casts in plain PyTorch. `gradients` measures the cosine of the
-gradient with fp8 products to that with bfloat16 ones and, as a control, that of bfloat16 to float32. It uses random
-weights, and a small model that has learned sums.
+`products` first checks that the kernels cast as plain PyTorch does. Then it measures each matrix product of a layer in
+bfloat16, and in e4m3 with one scale a matrix and one scale a row. It also measures the casts.
+
+`gradients` computes the cosine between the gradients with fp8 and with bfloat16 products. As a control, it computes the
+cosine between those of bfloat16 and float32. It uses random weights, and a small model that has learned sums. Both
+parts write fp8.json into --out.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ COPIES = 3
 
 
 def layer_products(name: str) -> dict[str, tuple[int, int]]:
-    """Returns the input and output features of each product."""
+    """Returns the number of input and output features of each product of a layer."""
     shape = SHAPES[name]
     kv = shape.kv_heads * shape.hidden // shape.heads
     return {"qkv": (shape.hidden, shape.hidden + 2 * kv), "o": (shape.hidden, shape.hidden), "gate_up": (shape.hidden, 2 * shape.inner), "down": (shape.inner, shape.hidden)}
@@ -77,7 +79,7 @@ def products(names: list[str], tokens: int) -> list[dict[str, Any]]:
 
 
 def casts(name: str, tokens: int) -> list[dict[str, Any]]:
-    """Returns the bytes that must move, divided by the time."""
+    """Returns how many bytes a second each cast moves, counting only the bytes that it must move."""
     width = SHAPES[name].inner
     x = [torch.randn(tokens, width, device="cuda", dtype=torch.bfloat16) for _ in range(COPIES)]
     weights = [[torch.randn(width, SHAPES[name].hidden, device="cuda", dtype=torch.bfloat16)] for _ in range(COPIES)]
@@ -97,7 +99,7 @@ def casts(name: str, tokens: int) -> list[dict[str, Any]]:
 
 
 def check_kernels() -> None:
-    """Checks that the kernels give what the same operations in PyTorch give, at even sizes and others."""
+    """Checks that the kernels return what the same PyTorch operations return, at even and uneven sizes."""
     torch.manual_seed(0)
     for m, k in ((256, 384), (272, 144)):
         x = (torch.randn(m, k) * torch.logspace(-3, 3, m)[:, None]).bfloat16()
@@ -117,8 +119,8 @@ def check_kernels() -> None:
 
 
 def gradient(lm: PreTrainedModel, pack: TreePack, loss: LossConfig, matmul: str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Returns gradients by parameter, in float32 on the host. They are from the first pass of a compiled trainer, so
-    nothing has been updated."""
+    """Returns the gradient of each parameter, in float32 on the host. A compiled trainer computes it in its first pass,
+    before any update."""
     device = next(lm.parameters()).device
     trainer = Trainer(WorkerConfig(max_pack_tokens=max(1024, pack.num_tokens), matmul=matmul, attention="dense"), Placement(device, dtype, Ranks(0, 1, 0), False), copy.deepcopy(lm).to(dtype))
     trainer.backward(trainer.place(pack), loss)
@@ -151,7 +153,7 @@ def cosine_norm(one: dict[str, torch.Tensor]) -> float:
 
 
 def learned_lm(steps: int) -> PreTrainedModel:
-    """Trains sums by SFT, as in learning.py, without fp8."""
+    """Trains a small model on sums by SFT, as in learning.py, with bfloat16 products."""
     device = torch.device("cuda")
     lm = prepare_lm(small_lm(512, torch.bfloat16), device)
     config = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=1e-3, weight_decay=0.0))

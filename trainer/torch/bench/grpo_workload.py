@@ -1,8 +1,9 @@
-"""One GRPO step's workload, the same for every engine: groups of answers over random prompts, with lengths fixed
-beforehand.
+"""Makes the workload of one GRPO step: groups of answers over random prompts, with fixed lengths. Every engine gets the
+same workload.
 
-`equal` answers are all as long as allowed. `real` answers have the long tail of a model that reasons: their lengths are
-drawn once from a log-normal distribution (median 430 of 1,024, a tenth at the limit) with a fixed seed.
+All answers of an `equal` case have the maximum length. The lengths of a `real` case have the long tail of a reasoning
+model: they are drawn once, with a fixed seed, from a log-normal distribution (median 430 of 1,024, a tenth at the
+limit).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PROMPT_TOKENS = {"2k": 2048, "8k": 8192, "tiny": 150}
 
 @dataclass(frozen=True)
 class Workload:
-    """`prompts` [P, N] are token ids; `lengths` [P, A] are those of the answers."""
+    """`prompts` [P, N] are token ids. `lengths` [P, A] are the lengths of the answers."""
 
     name: str
     prompts: np.ndarray
@@ -57,7 +58,7 @@ class Answer:
 
 
 def group_pack(prompt: np.ndarray, answers: list[Answer], weight: float) -> TreePack:
-    """Returns the tree of one prompt and its answers. Every answer token has this weight in the loss."""
+    """Packs one prompt and its answers as a tree. `weight` is the weight of every answer token in the loss."""
     size, lengths = len(prompt), [len(answer.ids) for answer in answers]
     starts = size + np.cumsum([0, *lengths[:-1]])
     total = size + sum(lengths)

@@ -1,11 +1,13 @@
-"""Do two launchers of two GPUs make the same steps as one launcher of four, and how fast? Run the script under each,
-the single one first:
+"""Do two launchers of two GPUs make the same steps as one launcher of four GPUs, and how fast are they?
+
+Run the script under one launcher first, and then under two:
 
     torchrun --nproc-per-node=4 launchers.py --out one.json
     torchrun --nnodes=2 --nproc-per-node=2 --rdzv-backend=c10d --rdzv-endpoint=HOST:29500 launchers.py --out two.json   # twice
 
-All begin with the same random weights and train on the same packs. The first run keeps its last weights in --weights.
-The others report how far theirs are from those, relative to how far training has moved them.
+All runs begin with the same random weights and train on the same packs. The first run saves its last weights in
+--weights. The other runs report the distance of their weights from the saved ones, relative to the distance that
+training has moved them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from shapes import SHAPES, full_row, header, random_lm, synchronize
 
 
 def compare(trainer: Trainer, kept: Path, is_first: bool) -> dict[str, float]:
-    """Every process gathers the weights, and the first one compares them."""
+    """Gathers the weights from every process. The first process compares them."""
     if kept.exists() and is_first:
         known = torch.load(kept, mmap=True)
     else:

@@ -1,10 +1,12 @@
-"""Does training work? A small model of ours learns to add numbers and to walk on the frozen lake, first by SFT, then by
+"""Does training work? A small random model learns to add numbers and to cross the frozen lake, first by SFT, then by
 GRPO.
 
-Both agents speak in their own tokens (digits, map cells, moves), so the benchmark needs no tokenizer. A sum is one
-answer. The lake is a walk of turns over a 4 x 4 map with holes, and each move is one sampled token. Rewards are 0 or 1.
-The demonstrations of SFT are sometimes wrong (a digit, a move), so SFT teaches the language and the task but no good
-habits. GRPO (groups of eight, mean and deviation of the group) does the rest.
+The agents use tokens that this file defines (digits, map cells, moves), so the benchmark needs no tokenizer. A sum
+takes one answer. The lake is a 4 x 4 map with holes, and each turn is one move, which is one sampled token. Rewards are
+0 or 1.
+
+Some demonstrations contain a wrong digit or a wrong move. SFT therefore teaches the language and the task, but no
+reliable answers. GRPO (groups of eight, advantages by mean and deviation of the group) has to improve them.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ SOUND_ANSWERS, SOUND_MOVES = 0.6, 0.75
 
 @dataclass
 class Walk:
-    """An episode: all ids so far, which of them the model sampled with which logprob, and how it ended."""
+    """An episode: all its ids, which of them the model sampled and with which logprob, and how the episode ended."""
 
     ids: list[int]
     sampled: list[int]
@@ -58,7 +60,7 @@ class Sampler:
         self.next_seed = 0
 
     def extend(self, walks: list[Walk], max_tokens: int, stop: frozenset[int], temperature: float) -> None:
-        """Makes one model call for each walk, all at once."""
+        """Makes one model call for each walk. All calls go out together."""
         for index, walk in enumerate(walks):
             self.next_seed += 1
             self.server.submit(SampleRequest(index, np.asarray(walk.ids, np.int32), temperature, 1.0, 0, max_tokens, stop, self.next_seed, False))
@@ -99,7 +101,7 @@ class Sums:
 
 
 class Lake:
-    """The task of walking from the start to the goal of a random 4 x 4 map with three holes, one move a turn."""
+    """The task of walking from the start to the goal of a random 4 x 4 map with three holes. Each turn is one move."""
 
     name = "frozen_lake"
 
@@ -112,7 +114,7 @@ class Lake:
                 return cells
 
     def _path(self, cells: np.ndarray) -> list[int] | None:
-        """Returns the shortest moves from the start (2) to the goal (3), or None."""
+        """Returns the moves of a shortest path from the start (2) to the goal (3), or None if there is no path."""
         start = int(np.flatnonzero(cells == 2)[0])
         frontier, seen = [(start, [])], {start}
         while frontier:
@@ -145,7 +147,7 @@ class Lake:
         return walk
 
     def _see(self, walk: Walk, cells: np.ndarray) -> bool:
-        """Carries out the last token as a move. Returns True when the walk is over."""
+        """Makes the move that the last token names. Returns whether the walk is over."""
         place, move = walk.ids[-2] - CELL - 4, walk.ids[-1]
         after = self._move(place, move) if move in MOVES else place
         walk.reward = float(cells[after] == 3)
@@ -173,7 +175,7 @@ def to_tree(walks: list[Walk], advantages: list[float]) -> TreePack:
 
 
 def to_rows(walks: list[Walk]) -> TreePack:
-    """Puts demonstrations one after the other; they share next to nothing."""
+    """Puts demonstrations into packs one after the other, because they share almost nothing."""
     ids, positions, ends, predictors, targets = [], [], [], [], []
     for walk in walks:
         start = len(ids)
@@ -197,8 +199,8 @@ def small_lm(hidden: int, dtype: torch.dtype, seed: int = 0) -> Qwen2ForCausalLM
 
 
 def small_trainer(device: torch.device, args: argparse.Namespace) -> Trainer:
-    """If a product other than the default is chosen, its layers are compiled, and packs of `--pack-tokens` keep that to
-    few sizes."""
+    """Makes a trainer. If `--matmul` is not the default, the layers are compiled, and `--pack-tokens` limits the number
+    of pack sizes."""
     lm = prepare_lm(small_lm(args.hidden, DTYPES[args.dtype], args.seed), device)
     compiled = {"attention": "dense", "compile": "off"} if args.matmul is None else {"attention": "flex", "matmul": args.matmul, "max_pack_tokens": args.pack_tokens}
     options = WorkerConfig(**compiled, master_weights=args.master_weights, optimizer=OptimizerConfig(learning_rate=args.sft_rate, weight_decay=0.0))

@@ -1,10 +1,11 @@
-"""Does a real model need fewer steps if its masters do not start on the bfloat16 grid?
+"""Does a real model learn in fewer steps if its masters start off the bfloat16 grid?
 
-A model in bfloat16 learns by GRPO to read facts out of a sentence: fields as JSON, a date, or a mail address. The task
-has one turn, an example turn of each form in the prompt, and a reward of 0 or 1. Each row is one run. It has the start
-of the masters, the rate, the seed, greedy success on held-out tasks after each step, sampled success of each step, and
-the share of bfloat16 weights that each step changed. The model is a Hugging Face folder, or a GGUF file, which is
-dequantised.
+A bfloat16 model learns by GRPO to extract facts from a sentence: fields as JSON, a date, or a mail address. The task
+has one turn and a reward of 0 or 1, and the prompt shows an example of each form. The model is a Hugging Face folder,
+or a GGUF file that the script dequantises.
+
+Each row is one run. It has the start of the masters, the rate and the seed. It has the greedy success on held-out tasks
+after each step, the sampled success of each step, and the share of bfloat16 weights that each step changed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ Read = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Task:
-    """The forms of the sentences, and the answer to each. The prompt shows one sentence of each form with its answer."""
+    """The forms of the sentences, and the right answer for each. The prompt shows one solved sentence of each form."""
 
     system: str
     forms: tuple[str, ...]
@@ -183,8 +184,8 @@ def learn(args: argparse.Namespace, folder: Path, start: str, rate: float, seed:
 
 
 def to_folder(model: Path, folder: Path) -> None:
-    """Returns the dequantised weights of a GGUF file, and its tokenizer. transformers refuses to save a model that it
-    counts as quantised."""
+    """Writes the dequantised weights of a GGUF file, and its tokenizer, into a folder. transformers does not save a
+    model that it regards as quantised."""
     lm = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=torch.bfloat16)
     config = type(lm.config)(**{key: value for key, value in lm.config.to_dict().items() if key != "quantization_config"})
     plain = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)

@@ -1,10 +1,9 @@
-"""Do sampling, training and the transfer of new weights to the sampler work together on GPUs, in every mode, and how
-fast?
+"""Do sampling, training and the transfer of weights work together on GPUs in every mode, and how fast are they?
 
-Each mode samples (groups of eight over one prompt), makes a training step, and gives the weights to the sampler, which
-checks that they arrived and samples again. Run it with torchrun for several GPUs; every GPU then samples its share. The
-modes are plain, lora and offload (FSDP2 with weights and optimizer states in host memory). It writes modes.json into
---out.
+In each mode the benchmark samples groups of eight, makes a training step and sends the weights to the sampler. The
+sampler checks that they arrived and samples again. The modes are plain, lora and offload (FSDP2 with weights and
+optimizer states in host memory). For several GPUs run it with torchrun; every GPU then samples its share. It writes
+modes.json into --out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ PROMPT, ANSWER, TOKENS = 256, 128, 4096
 
 
 def sample(session: Session, count: int, vocab: int) -> tuple[int, float]:
-    """Returns the tokens that this rank sampled, and seconds. Ranks tick together, as the director makes them."""
+    """Returns the tokens that this rank sampled, and the seconds it took. All ranks tick together, as in a run."""
     ranks = session.placement.ranks
     start, tokens, waiting = time.perf_counter(), 0, requests(count, PROMPT, ANSWER, vocab)
     while ranks.share(any(ranks.gather(bool(waiting) or session.server.is_busy() or session.server.has_queue()))):

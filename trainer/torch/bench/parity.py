@@ -1,8 +1,8 @@
-"""Computes with plain transformers the answers to the batch of `npm run bench -- parity`: logprobs, gradient, losses of
+"""Computes the reference of `npm run bench -- parity` with plain transformers: logprobs, gradient, and the losses of
 ten steps.
 
-It reads DIR/question.json and compares gradients that the backbones left as weights (see bench.ts). It leaves its own
-in DIR/gradient.safetensors, and prints one JSON line.
+It reads the batch from DIR/question.json. It also compares the gradients of the backbones, which each backbone writes
+as changed weights (see bench.ts). It writes its own gradient to DIR/gradient.safetensors and prints one JSON line.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def read_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def gradient_distance(lm, start: dict[str, torch.Tensor], folder: Path, scale: float) -> float:
-    """Returns the error of a backbone's gradient relative to plain transformers'. It reads the gradient from weights
-    that fell by `scale` times it."""
+    """Returns the error of a backbone's gradient relative to that of plain transformers. The backbone has subtracted
+    `scale` times its gradient from the weights."""
     after = read_weights(folder)
     own = {name: p.grad for name, p in lm.named_parameters()}
     difference = torch.stack([((start[name] - after[name]).double() / scale - own[name]).square().sum() for name in own]).sum()

@@ -1,8 +1,8 @@
-"""Where does the time of a step go? It lists the costliest kernels of two steps, and when the GPU waited (not a
-published benchmark).
+"""Where does the time of a step go?
 
-Under torchrun it reports on the first of several GPUs: also which communication no other kernel hides, and the same
-sums of every GPU.
+The profile of two steps lists the costliest kernels, and the times in which the GPU waited. With several GPUs under
+torchrun it reports on the first GPU, shows the communication that no other kernel hides, and adds the sums of every
+GPU. No published figure comes from this script.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def main() -> None:
 
 
 def summed(kernels: list) -> dict[str, float]:
-    """Returns milliseconds of one GPU: with a kernel, with one other than communication, and of the kernels that only
-    compute."""
+    """Returns milliseconds of one GPU: with any kernel, with a kernel other than communication, and with a compute
+    kernel alone."""
     others = [kernel for kernel in kernels if kind_of(kernel.name) != "communication"]
     computing = [kernel for kernel in kernels if kind_of(kernel.name) in ("matrix products", "attention")]
     alone = sum(kernel.time_range.elapsed_us() for kernel in computing) / 1e3
@@ -68,8 +68,8 @@ def summed(kernels: list) -> dict[str, float]:
 
 
 def report_exposed(kernels: list, rows: int = 14) -> None:
-    """Finds communication while no other kernel runs: by collective, and its longest stretches with their place in the
-    two steps."""
+    """Reports communication during which no other kernel runs: the sum of each collective, and the longest stretches
+    with their times in the two steps."""
     busy = merged([kernel for kernel in kernels if kind_of(kernel.name) != "communication"])
     begin = kernels[0].time_range.start
     found = [(uncovered(kernel.time_range.start, kernel.time_range.end, busy), kernel) for kernel in kernels if kind_of(kernel.name) == "communication"]
@@ -101,7 +101,7 @@ def uncovered(start: float, end: float, busy: list[tuple[float, float]]) -> floa
 
 
 def covered(kernels: list) -> float:
-    """Returns milliseconds in which at least one of them runs. They are sorted by their beginnings."""
+    """Returns the milliseconds in which at least one of the kernels runs. The kernels must be sorted by their start."""
     total, end = 0.0, float("-inf")
     for kernel in kernels:
         total += max(0.0, kernel.time_range.end - max(end, kernel.time_range.start))
@@ -123,7 +123,7 @@ def report_kernels(kernels: list) -> None:
 
 
 def report_gaps(kernels: list, fewest_us: float = 30) -> None:
-    """Returns times without a kernel, and the kernels around them."""
+    """Reports the times without a kernel, with the kernels before and after them."""
     gaps, end, before = [], None, ""
     for kernel in kernels:
         if end is not None and kernel.time_range.start > end:

@@ -1,13 +1,12 @@
-"""The shapes of token trees that agents really make. A run of a tutorial recorded them, and they are kept without their
-tokens.
+"""Loads the shapes of token trees that agents made in a run of a tutorial. The shapes have no token ids.
 
-`recorded.json` holds segments [parent, length, supervised] in depth-first preorder, parent -1 for a root. It was made
-on a CPU with the nano model, e.g.
+`recorded.json` holds segments [parent, length, supervised] in depth-first preorder. The parent of a root is -1. The
+nano model made them on a CPU, for example:
 
     ajet --conf tutorial/werewolves/werewolves.yaml trainer_common.total_training_steps=1
     python recorded.py werewolves saved_experiments/werewolves/TIME/episodes/step-000001.jsonl --groups 1
 
-The texts of the tutorials are short. A benchmark multiplies every length by `scale` to get realistic ones.
+The prompts of the tutorials are short, so the benchmarks multiply every length by `scale`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FILE = Path(__file__).parent / "recorded.json"
 
 @dataclass
 class Token:
-    """One place of the trie of a group's rows."""
+    """A node in the trie of the rows of a group."""
 
     children: dict[int, "Token"] = field(default_factory=dict)
     supervised: bool = False
@@ -50,8 +49,7 @@ def grow(rows: list[dict]) -> Token:
 
 
 def to_segments(root: Token) -> list[list[int]]:
-    """Returns chains of tokens that are either all supervised or all not. A chain ends at a branch and where a row
-    ends."""
+    """Returns chains of tokens, each with or without supervision. A chain ends at a branch, or if a row ends."""
     segments: list[list[int]] = []
     waiting = [(child, -1) for child in reversed(root.children.values())]
     while waiting:

@@ -1,4 +1,4 @@
-"""Turns a tree into its rows, and rows into packs. The benchmarks compare trees with them."""
+"""Turns a tree into its rows, and rows into packs, so that benchmarks can compare them with trees."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ajet_torch.pack import LossTerms, TreePack
 
 
 def to_rows(pack: TreePack) -> list[TreePack]:
-    """Returns the root-to-leaf rows of a pack whose weights are all equal. Shared supervised tokens keep their weight
-    only in the first row."""
+    """Returns the root-to-leaf rows of a pack with equal weights. Only the first row keeps the weight of a supervised
+    token that several rows share."""
     tokens = np.arange(pack.num_tokens)
     followed = np.zeros(pack.num_tokens, bool)
     followed[:-1] = (pack.positions[1:] == pack.positions[:-1] + 1) & (pack.ends[:-1] > tokens[1:])
@@ -29,7 +29,7 @@ def to_rows(pack: TreePack) -> list[TreePack]:
 
 
 def side_by_side(rows: list[TreePack]) -> TreePack:
-    """Makes one forest of the rows."""
+    """Puts the rows into one pack as a forest."""
     starts = np.cumsum([0, *(row.num_tokens for row in rows[:-1])])
     pairs = np.cumsum([0, *(len(row.targets) for row in rows[:-1])])
 
@@ -48,7 +48,7 @@ def side_by_side(rows: list[TreePack]) -> TreePack:
 
 
 def fill_packs(rows: list[TreePack], budget: int) -> list[TreePack]:
-    """Puts rows into as few packs as first-fit-decreasing finds. No pack exceeds the budget unless a single row does."""
+    """Puts rows into packs by first-fit-decreasing. A pack exceeds the budget only if a single row does."""
     bins: list[list[TreePack]] = []
     for row in sorted(rows, key=lambda row: -row.num_tokens):
         for chosen in bins:
@@ -61,7 +61,7 @@ def fill_packs(rows: list[TreePack], budget: int) -> list[TreePack]:
 
 
 def pad_to_longest(rows: list[TreePack]) -> list[TreePack]:
-    """Pads each row alone to the length of the longest. Padded tokens are computed like any other."""
+    """Pads each row, in a pack of one row, to the length of the longest. Padding is computed like any other token."""
     longest = max(row.num_tokens for row in rows)
     return [_stretch(row, longest) for row in rows]
 

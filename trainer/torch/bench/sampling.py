@@ -1,7 +1,8 @@
-"""How many tokens a second does the builtin sampler make, and how long until it holds new weights?
+"""How many tokens a second does the builtin sampler make, and how long does it take to receive new weights?
 
-Groups of eight share a prompt, as in GRPO. With --server vllm it measures vLLM, if that is installed. It asks vLLM for
-whole answers, so it does not see the time of the first token. It writes sampling.json and weight_sync.json into --out.
+Groups of eight share a prompt, as in GRPO. With --server vllm the script measures vLLM instead. It requests whole
+answers from vLLM, so it does not measure the time until the first token. It writes sampling.json and weight_sync.json
+into --out.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def measure(server: BuiltinServer, concurrent: int, prompt: int, answer: int, vo
 
 
 def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict], dict]:
-    """Sends the same requests through vLLM next to a trainer of the same folder, and measures and checks a transfer of
-    its weights."""
+    """Sends the same requests to vLLM, which shares the GPU with a trainer of the same model. Then measures and checks
+    a transfer of the weights."""
     with tempfile.TemporaryDirectory() as folder:
         if args.model_dir is None:
             random_lm(args.model, device, torch.bfloat16).save_pretrained(folder)
@@ -77,7 +78,7 @@ def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict]
 
 
 def sync_seconds(server: VllmServer, trainer: Trainer, repeats: int) -> float:
-    """Each transfer has other weights than the one before, and behaves as if the probe had passed."""
+    """Measures transfers. Each one has different weights from the last, and skips the probe."""
     times = []
     for _ in range(repeats):
         trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())
@@ -87,8 +88,8 @@ def sync_seconds(server: VllmServer, trainer: Trainer, repeats: int) -> float:
 
 
 def measure_sync(trainer: Trainer, name: str) -> dict:
-    """Moves the weights of the trainer into the sampler: shared (only checked), and copied into a second model, as with
-    several GPUs."""
+    """Measures how long the trainer's weights take to reach the sampler: if both share them, and if they are copied
+    into a second model, as on several GPUs."""
     server = BuiltinServer(trainer.policy, InferenceConfig(slots=1), trainer.placement.device)
     weights = lambda: trainer.policy.lm.named_parameters()  # noqa: E731
 

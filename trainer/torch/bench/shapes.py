@@ -1,8 +1,8 @@
-"""Qwen2.5 shapes with random weights, workloads, and the flops formula of every benchmark here.
+"""Qwen2.5 shapes with random weights, workloads, and the formula for operations that every benchmark here uses.
 
-The flops of a step are 6 x (parameters of the layers) x tokens + 6 x (head parameters) x supervised predictors + 12 x
-layers x heads x head dimension x visible (query, key) pairs. There is no credit for recomputation, for masked pairs or
-for positions without LM head. Utilisation is relative to 989 TFLOP/s (dense bf16, H200 SXM datasheet).
+The operations of a step are 6 x (parameters of the layers) x tokens + 6 x (head parameters) x supervised predictors +
+12 x layers x heads x head dimension x visible (query, key) pairs. Recomputation, masked pairs, and positions without LM
+head do not count. Utilisation is relative to 989 TFLOP/s (dense bf16, H200 SXM datasheet).
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ def model_config(name: str, attention: str = ATTENTION_NAME) -> Qwen2Config:
 
 
 def empty_lm(name: str, dtype: torch.dtype) -> PreTrainedModel:
-    """Makes a model without memory, for shapes that no GPU holds whole."""
+    """Makes a model without memory for its weights, for shapes that do not fit one GPU."""
     config = model_config(name)
     config.dtype = dtype
     return make_empty(lambda: Qwen2ForCausalLM(config).to(dtype))
 
 
 def random_rows(lm: PreTrainedModel, seed: int, device: torch.device) -> Rows:
-    """Every process draws its own rows: norms are ones, biases are zeros, and all other weights are as transformers
-    initializes them."""
+    """Draws the rows of the weights that this process holds. Norms are ones, biases are zeros, and all other weights
+    are drawn as transformers draws them."""
     generator = torch.Generator(device).manual_seed(seed)
     shapes = {name: parameter.shape for name, parameter in lm.named_parameters()}
 
@@ -103,7 +103,7 @@ def step_flops(name: str, packs: list[TreePack]) -> float:
 
 
 def forest(rows: list[tuple[int, int]], vocab: int, seed: int = 0) -> TreePack:
-    """Puts rows one after the other with nothing shared: (length, supervised tokens at the end of the row) each."""
+    """Makes a pack of rows that share nothing. Each row is (length, number of supervised tokens at its end)."""
     trees = [([length - answer], [(0, answer)]) for length, answer in rows]
     return tree(trees, vocab, seed)
 
@@ -112,7 +112,7 @@ Tree = tuple[list[int], list[tuple[int, int]]]
 
 
 def tree(trees: list[Tree], vocab: int, seed: int = 0) -> TreePack:
-    """Makes trees of depth two from (prompt lengths, leaves as (prompt, answer length)). Answers are supervised, and
+    """Makes trees of depth two. Each is (prompt length, leaves as (prompt, answer length)). Answers are supervised, and
     every answer is one sequence."""
     rng = np.random.default_rng(seed)
     nodes: list[Node] = []
@@ -132,7 +132,8 @@ class Node:
 
 
 def lay_out(roots: list[Node], vocab: int, rng: np.random.Generator) -> TreePack:
-    """Returns random tokens in the tree layout. A supervised token is predicted from the one before it on its path."""
+    """Returns random tokens in the layout of a tree. The model predicts a supervised token from the token before it on
+    its path."""
     positions: list[np.ndarray] = []
     ends: list[np.ndarray] = []
     predictors: list[np.ndarray] = []
@@ -171,12 +172,12 @@ def lay_out(roots: list[Node], vocab: int, rng: np.random.Generator) -> TreePack
 
 
 def full_row(length: int, vocab: int) -> TreePack:
-    """Makes one row in which every token except the first is supervised: the pack of the step benchmark."""
+    """Makes the pack of the step benchmark: one row in which every token except the first is supervised."""
     return lay_out([Node(length, True)], vocab, np.random.default_rng(0))
 
 
 def timed(run: Any, repeats: int, warmup: int = 2) -> float:
-    """Returns the median seconds of one run, device work included."""
+    """Returns the median seconds of one run. The clock waits for the device."""
     synchronize()
     for _ in range(warmup):
         run()
@@ -196,7 +197,8 @@ def synchronize() -> None:
 
 
 def header(started: str) -> dict[str, str]:
-    """Returns what every results file says of its run. `started` is passed in, since the clock is not ours."""
+    """Returns the facts of the run that every results file has. `started` is an argument, because this function reads
+    no clock."""
     return {"date": started, "commit": commit(), "device": devices(1), "torch": torch.__version__}
 
 
@@ -206,13 +208,13 @@ def devices(num_gpus: int) -> str:
 
 
 def find_versions(*names: str) -> dict[str, str]:
-    """Returns the versions of PyTorch, transformers and these packages."""
+    """Returns the versions of PyTorch, transformers and the other packages that affect results."""
     return {"torch": torch.__version__, **{name: importlib.metadata.version(name) for name in ("transformers", *names)}}
 
 
 def commit() -> str:
-    """Returns AJET_COMMIT if the benchmark runs on a copy without its history. A commit that ends in "-dirty" must not
-    be kept with a result."""
+    """Returns the commit, or AJET_COMMIT if the benchmark runs on a copy without history. Do not keep a result whose
+    commit ends in "-dirty"."""
     if "AJET_COMMIT" in os.environ:
         return os.environ["AJET_COMMIT"]
     describe = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]

@@ -1,13 +1,13 @@
-"""What part of the GPU's arithmetic does one training step use: forward, backward, gradient clipping and AdamW?
+"""What share of the GPU's peak does one training step reach, with forward, backward, gradient clipping and AdamW?
 
-It makes the rows of results/step.json. `packs_per_step` packs are accumulated before one update. With --plain the same
-run also measures plain transformers (its own SDPA attention, eager, bf16 weights, fused AdamW). With --sketch it also
-measures a sketch: transformers with each layer compiled, SDPA, and the head in compiled, checkpointed chunks, forward
-and backward alone, without an optimizer.
+The script makes the rows of results/step.json. `packs_per_step` packs are accumulated before one update. With --plain
+the same run also measures plain transformers (its SDPA attention, eager, bf16 weights, fused AdamW). With --sketch it
+also measures a sketch: transformers with each layer compiled, SDPA, and the head in compiled, checkpointed chunks. The
+sketch has no optimizer, so compare it with `mfu_forward_backward`.
 
-Each step begins after the GPU has ended the one before. In `seconds_in_a_row` a step is prepared while the GPU still
-updates the weights, as in a run with several optimizer steps a batch. Compare `mfu_forward_backward` with the sketch,
-because it leaves out clipping and AdamW. Run it with torchrun for more than one GPU; every GPU gets its own packs.
+Each step begins after the GPU has finished the last one. For `seconds_in_a_row` the host prepares a step while the GPU
+still updates the weights, as in a run with several optimizer steps a batch. For more than one GPU run it with torchrun;
+every GPU gets its own packs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def create_trainer(name: str, tokens: int, placement: Placement, **options) -> T
 
 
 def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, warmup: int, **options) -> dict:
-    gc.collect()  # the case before leaves its trainer in a cycle, which would count in this case's peak
+    gc.collect()  # the last case leaves its trainer in a cycle, which would count in this case's peak
     torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
     start = time.perf_counter()
     trainer = create_trainer(name, tokens, placement, **options)
@@ -62,7 +62,7 @@ def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, r
 
 
 def in_a_row(name: str, packs: list[TreePack], step: Callable[[], object], repeats: int) -> dict:
-    """Measures several optimizer steps on one GPU without waits in between, as the median of stretches of four."""
+    """Measures optimizer steps without waits between them, as the median of stretches of four steps, on one GPU."""
     def stretch() -> None:
         for _ in range(4):
             step()
@@ -72,7 +72,7 @@ def in_a_row(name: str, packs: list[TreePack], step: Callable[[], object], repea
 
 
 def sync_seconds(trainer: Trainer) -> float:
-    """Gathers whole weights in bf16 on every GPU, one tensor after another, as the sampler's copy gets them."""
+    """Gathers whole bf16 weights on every GPU, one tensor after the other, as for the sampler's copy."""
     def run() -> None:
         for parameter in trainer.policy.lm.parameters():
             parameter.detach().full_tensor().to(torch.bfloat16)
@@ -130,7 +130,7 @@ def measure_sketch(name: str, tokens: int, device: torch.device, repeats: int) -
 
 
 def measured_or_none(measure_reference) -> float | None:
-    """Returns None if the reference does not fit the memory."""
+    """Returns None if the reference does not fit into the memory."""
     try:
         return measure_reference()
     except torch.OutOfMemoryError:
@@ -140,7 +140,7 @@ def measured_or_none(measure_reference) -> float | None:
 
 
 def parse_case(text: str) -> tuple[str, int, int, dict]:
-    """model:tokens:packs[:key=value,...]"""
+    """Parses model:tokens:packs[:key=value,...]."""
     name, tokens, packs, *rest = text.split(":")
     pairs = [item.split("=") for item in rest[0].split(",")] if rest else []
     return name, int(tokens), int(packs), {key: parse_value(value) for key, value in pairs}

@@ -1,8 +1,9 @@
-"""Makes a configuration of every causal language model that transformers knows, shrunk until it trains on a CPU in a
+"""Makes a tiny configuration of every causal language model that transformers knows, so that it trains on a CPU in a
 moment.
 
-The code does not contain names of model families. It finds sizes by the names that configurations use for them. It
-gives every dropout probability, scale and cap a value with which the result is wrong if a forward pass leaves it out.
+The code contains no names of model families. It finds sizes by the names that configurations use for them. It sets
+every dropout probability, scale and cap to a value that changes the result, so that a forward pass without it gives a
+wrong result.
 """
 
 from __future__ import annotations
@@ -55,13 +56,12 @@ def tiny_config(model_type: str, shows: bool = True) -> PretrainedConfig:
 
 
 def shrunk(kind: type[PretrainedConfig], shows: bool) -> dict[str, Any]:
-    """Returns arguments of the class: new values for those of its settings that are sizes, or that must show in the
-    result."""
+    """Returns new arguments for the class: for sizes, and for settings that must change the result."""
     defaults = kind()
     given = {name: value for name, value in defaults.to_dict().items() if name in _arguments(kind) or name in kind.attribute_map}
     table = (*SHOWN, *SIZES) if shows else SIZES
     chosen = {name: shrunk_value(name, value, table) for name, value in given.items()}
-    if "qk_rope_head_dim" in given:  # one latent for all heads: their number follows, and so does the width that rotates
+    if "qk_rope_head_dim" in given:  # all heads share one latent, so their number and the rotated width follow from it
         chosen |= {"head_dim": None, "num_key_value_heads": SAME_HEADS}
     changed = {name: value for name, value in chosen.items() if value is not None and value != given[name]}
     for name, sub in (getattr(kind, "sub_configs", None) or {}).items():

@@ -1,11 +1,15 @@
-"""How much faster is a token tree than its rows?
+"""How much faster does a token tree train than its rows?
 
-The baselines are those of tree training. B0 has rows padded to the longest. B1 has rows packed without sharing under
-the same token budget; it is the fair one (the better of one row a pack and packs filled to the budget). B2 is B1 after
-merging rows that continue one another. B3 shares only the prompt. All run the same trainer, the same kernels for rows
-and the same losses. `speedup` compares forward and backward of the whole workload; `speedup_step` adds clipping and
-AdamW once. `rows_per_row_sdpa` also gives the time of plain rows through transformers' own SDPA (flash), as the sketch
-measured it.
+The baselines are those of tree training:
+
+    B0  rows, padded to the longest
+    B1  rows, packed without sharing under the same token budget: the better of one row a pack and filled packs
+    B2  B1 after merging rows that continue one another
+    B3  trees that share only the prompt
+
+B1 is the fair baseline. All baselines use the same trainer, losses, and kernels for rows. `speedup` compares forward
+and backward of the whole workload; `speedup_step` adds clipping and AdamW once. `rows_per_row_sdpa` is the time of
+plain rows through the SDPA (flash) of transformers, as in the sketch of `step.py`.
 """
 
 from __future__ import annotations
@@ -31,15 +35,15 @@ LOSS = LossConfig()
 
 
 def group(prompt: int, answers: int, length: int) -> list[Node]:
-    """Makes a GRPO group: answers of one length over one prompt."""
+    """Makes a GRPO group: answers of equal length over one prompt."""
     return [Node(prompt, False, [Node(length, True) for _ in range(answers)])]
 
 
 def multi_turn(turns: int, system: int, thought: int, answer: int, observation: int) -> list[Node]:
-    """Makes the rows of an agent whose thoughts are cut from its history. Each turn is a leaf (thought and answer), and
-    the history
-    continues with the answer without the thought and the next observation. Thoughts and answers at the leaves are
-    trained.
+    """Makes the rows of an agent that removes its thoughts from the history.
+
+    Each turn is a leaf: a thought and an answer. The history continues with the answer, without the thought, and the
+    next observation. The thoughts and answers of the leaves are trained.
     """
     node: Node | None = None
     for _ in range(turns):
@@ -55,8 +59,8 @@ def unshared(lengths: list[int], answer: int) -> list[Node]:
 
 
 def werewolves(players: int, rules: int, turns: int, rng: np.random.Generator) -> list[Node]:
-    """Players share the rules, and then each has its own history of turns. Every other turn rewrites the earlier
-    history."""
+    """Makes the rows of players who share the rules and then have separate histories. Every other turn rewrites the
+    history before it."""
     def player(left: int) -> Node:
         speech = Node(int(rng.integers(60, 160)), True)
         seen = int(rng.integers(150, 400))
@@ -100,7 +104,7 @@ def baselines(name: str, vocab: int) -> Baselines:
 
 
 def share_prompt_only(pack: TreePack, rows: list[TreePack], budget: int) -> list[TreePack]:
-    """Puts every row's rest alone after the root segment, which each pack under the budget holds once."""
+    """Makes packs under the budget. Each pack holds the root segment once, and the rest of every row separately."""
     if pack.ends[0] != pack.num_tokens:
         return fill_packs(rows, budget)
     prompt = int(np.argmax(pack.ends != pack.ends[0])) or pack.num_tokens
@@ -116,7 +120,7 @@ def share_prompt_only(pack: TreePack, rows: list[TreePack], budget: int) -> list
 
 
 def graft(prompt: int, rows: list[TreePack]) -> TreePack:
-    """Lays rows with one prompt out as a tree of depth two."""
+    """Lays out rows with one prompt as a tree of depth two."""
     cut = [TreePack(row.ids[prompt:], row.positions[prompt:], row.ends[prompt:] - prompt, row.predictors - prompt, row.targets, row.terms, row.row_tokens) for row in rows]
     forest = side_by_side(cut)
     head = np.arange(prompt, dtype=np.int32)
@@ -131,9 +135,8 @@ def graft(prompt: int, rows: list[TreePack]) -> TreePack:
 
 
 def gradient_seconds(trainer: Trainer, workloads: list[list[TreePack]], repeats: int) -> list[float]:
-    """Returns median seconds of forward and backward over the packs of each workload. They take turns, since a GPU at
-    its power limit slows down as it warms. The first turn compiles and does not count.
-    """
+    """Returns the median seconds of forward and backward over the packs of each workload. The workloads take turns,
+    because a GPU at its power limit slows down as it warms. The first turn compiles and does not count."""
     placed = [[trainer.place(pack) for pack in packs] for packs in workloads]
 
     def run(packs: list[TreePack]) -> None:
@@ -165,7 +168,8 @@ def main() -> None:
     results = []
     for name in args.workloads:
         cases = baselines(name, SHAPES[args.model].vocab)
-        few_lengths = len({row.num_tokens for row in cases.single}) == 2  # rows of one length are those of B0; rows of many lengths would each be compiled
+        # Rows of one length are the rows of B0. Rows of many lengths would each be compiled.
+        few_lengths = len({row.num_tokens for row in cases.single}) == 2
         packs = [cases.tree, cases.padded, cases.packed, cases.prompt_only, *([cases.single] if few_lengths else [])]
         tree, *others = gradient_seconds(trainer, packs, args.repeats)
         tree_mfu = step_flops(args.model, cases.tree) / tree / PEAK_FLOPS

@@ -1,7 +1,8 @@
-"""TRL's GRPOTrainer with vLLM in its own process, one optimizer step at a time. `engines.py` compares ours with it.
+"""Runs TRL's GRPOTrainer, with vLLM in the same process, one optimizer step at a time. `engines.py` compares it with
+ours.
 
-Its settings are the fastest that were found: no activation checkpointing, liger's layer kernels, flash-attn-4, all
-answers of a step generated at once, and as many rows a micro-batch as the memory that the other engines leave allows.
+The settings are the fastest that we found: no activation checkpointing, liger's layer kernels, flash-attn-4, and all
+answers of a step generated at once. A micro-batch has as many rows as the memory next to the other engines allows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ VLLM_SHARE = 0.17
 
 
 def write_tokenizer(folder: Path, vocab: int) -> None:
-    """Writes a tokenizer with one word per token, so that a prompt of ids goes through TRL's text."""
+    """Writes a tokenizer with one word per token id, because TRL passes prompts as strings."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -33,7 +34,7 @@ def write_tokenizer(folder: Path, vocab: int) -> None:
 
 
 class Turns(TrainerCallback):
-    """Lets the training loop, which runs in a thread, take one optimizer step each time it is asked to."""
+    """Makes the training loop, which runs in a thread, take one optimizer step at each call."""
 
     def __init__(self) -> None:
         self.go, self.done = threading.Semaphore(0), threading.Semaphore(0)
@@ -51,7 +52,7 @@ class Turns(TrainerCallback):
 
 
 class TrlEngine:
-    """`dtype` is that of the master weights; the compute is bfloat16 in both."""
+    """`dtype` is the type of the master weights. The compute is bfloat16 with either type."""
 
     shared_llm: Any = None
 
@@ -103,7 +104,8 @@ class TrlEngine:
         return np.random.default_rng(len(completions)).random(len(completions)).tolist()
 
     def _watch(self) -> None:
-        """Measures sampling and the transfer of weights to vLLM. Every request gets the length that the workload says."""
+        """Measures sampling and the transfer of weights to vLLM. Gives every request the length that the workload
+        sets."""
         generation = getattr(self.trainer, "vllm_generation", None)
         if generation is None:
             return
@@ -138,7 +140,7 @@ class TrlEngine:
 
     def _train(self) -> None:
         if self.device is not None:
-            torch.cuda.set_device(self.device)  # a thread begins on the first GPU, which belongs to another process
+            torch.cuda.set_device(self.device)  # a new thread uses the first GPU, which belongs to another process
         try:
             self.trainer.train()
         except BaseException as error:
@@ -148,7 +150,7 @@ class TrlEngine:
             self.turns.done.release()
 
     def step(self, number: int) -> dict[str, float]:
-        """Steps come in order; `number` only names the step."""
+        """Steps come in order; `number` is only a name."""
         self.spent = {}
         self.turns.go.release()
         self.turns.done.acquire()
@@ -158,7 +160,7 @@ class TrlEngine:
         return {"sample_s": sample, "sync_s": sync, "train_s": self.turns.seconds - sample - sync, "step_s": self.turns.seconds}
 
     def close(self) -> None:
-        """Frees the GPU. The next engine takes vLLM over."""
+        """Frees the GPU, and leaves vLLM to the next engine."""
         self.thread.join()
         self.trainer.optimizer.state.clear()
         self.trainer.model.zero_grad(set_to_none=True)
@@ -168,7 +170,7 @@ class TrlEngine:
 
 
 class SharedLlm:
-    """vLLM is started once for all TRL engines of the process, and each puts its own weights into it."""
+    """Starts vLLM once for all TRL engines of the process. Each engine loads its weights into it."""
 
     def __init__(self, used: bool) -> None:
         self.used = used

@@ -1,8 +1,8 @@
 """How fast does the builtin sampler answer an agent of two turns, and how fast does it read long prompts?
 
-The weights are random and the prompts are drawn, so no model has to be loaded. An episode has a system prompt that all
-share, a task that its group shares, an answer, the result of a tool, and a second answer. The lengths are those of the
-calculator agent of `real`. The check compares the sampler's logprobs with those of the model's own forward pass.
+An episode has a system prompt that all episodes share, a task that its group shares, an answer, the result of a tool,
+and a second answer. The lengths are those of the calculator agent of `real/`. Weights and prompts are random, so the
+benchmark loads no model. The check compares the sampler's logprobs with those of the model's own forward pass.
 
     python turns.py --shape 135M --out turns.json
 """
@@ -62,7 +62,7 @@ def draw(rng: np.random.Generator, length: int) -> np.ndarray:
 
 
 def play(server: BuiltinServer, rng: np.random.Generator, groups: int, repeat: int) -> tuple[int, float]:
-    """Returns the sampled tokens and the seconds of a batch of episodes."""
+    """Returns the sampled tokens and the seconds that a batch of episodes took."""
     system = draw(np.random.default_rng(0), SYSTEM)
     tasks = [np.concatenate([system, draw(rng, int(rng.integers(TASK - 10, TASK + 10)))]) for _ in range(groups)]
     prompts = [task for task in tasks for _ in range(repeat)]
@@ -95,7 +95,7 @@ def episodes(policy: PolicyModel, device: torch.device, rounds: int) -> dict[str
 
 
 def prompts(policy: PolicyModel, device: torch.device, lengths: list[int], decode: int) -> list[dict[str, float]]:
-    """Times prompts alone, and prompts of groups of eight with their answers."""
+    """Measures prompts without answers, and prompts of groups of eight with their answers."""
     server = BuiltinServer(policy, InferenceConfig(slots=64, kv_tokens=max(lengths) + decode + 8), device)
     rng, rows = np.random.default_rng(2), []
     for length in lengths:
@@ -118,8 +118,8 @@ def prompts(policy: PolicyModel, device: torch.device, lengths: list[int], decod
 
 
 def check(shape: str, device: torch.device, dtype: torch.dtype, layers: int) -> dict[str, object]:
-    """Compares greedy answers of two turns with the model's own forward pass: tokens that are the likeliest, and gaps of
-    logprobs."""
+    """Compares greedy answers of two turns with the model's own forward pass: how many tokens are the likeliest, and
+    the gaps of the logprobs."""
     policy = create(shape, dtype, device, layers)
     server = BuiltinServer(policy, InferenceConfig(slots=64, kv_tokens=2560), device)
     rng = np.random.default_rng(3)

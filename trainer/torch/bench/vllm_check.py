@@ -1,6 +1,7 @@
-"""Does vLLM do what the worker assumes? Run it with vLLM itself: python bench/vllm_check.py --model-dir DIR
+"""Does vLLM do what the worker assumes? Run the script in an environment that has vLLM: python bench/vllm_check.py
+--model-dir DIR
 
-It prints one line of JSON for each question. It needs a GPU for most of them, and ends with an error at the first "no".
+It prints one line of JSON for each question and exits with an error at the first "no". Most questions need a GPU.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Check:
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("vllm:num_requests_running"))
 
     def answers(self) -> None:
-        """Logits in bfloat16 often tie at the top, so top_k=1 leaves a few tokens that are equally likely."""
+        """Checks logprobs, stop ids and truncation. Logits in bfloat16 often tie at the top, so top_k=1 leaves a few
+        equally likely tokens."""
         for stream in (True, False):
             for temperature in (1.0, 0.0):
                 gap = self.gap(self.ask(1, stream=stream, temperature=temperature))

@@ -1,1 +1,1 @@
-"""Inference servers: they take token ids and return sampled token ids with their logprobs."""
+"""Inference servers. They take token ids and return sampled token ids with their logprobs."""

@@ -1,10 +1,12 @@
-"""Continuous batching over the training model itself. It needs no other package, and it is the reference for testing
-the other servers.
+"""Samples with continuous batching over the training model itself. This server needs no other package, and tests
+compare the other servers with it.
 
-New requests are prefilled into free slots, many in one pass, each on top of the longest prefix that any slot holds.
-(The siblings of a group copy all of it; the next call of an episode finds its own slot.) Then all answers advance by
-one token. A step is queued before the tokens of the previous one are read, so the device never waits for the host. A
-token that was drawn for an ended answer is dropped.
+New requests get free slots, and one pass prefills many of them. Each prompt begins with the longest prefix that any
+slot holds. (Requests of one group share the whole prompt; the next call of an episode finds the slot of its last call.)
+Then each step adds one token to every answer.
+
+The server queues a step before it reads the tokens of the previous step, so the device never waits for the host. If an
+answer has ended in the meantime, its next token is dropped.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ TICKS_BETWEEN_PREFILLS = 4
 
 @dataclass(frozen=True)
 class Asked:
-    """A step that is on its way: which slots take part in their `turns`, the tokens that it was given (DRAWN_LAST for
-    those that the host did not know), and whose draw counts."""
+    """A step in progress: the slots and their `turns`, the tokens that it was given (DRAWN_LAST if the host did not
+    know the token), and which slots keep the token that is drawn."""
 
     slots: np.ndarray
     turns: np.ndarray
@@ -45,7 +47,8 @@ class Asked:
 
 
 class BuiltinServer:
-    """`slots` of 0 takes as many as fit a twelfth of the GPU's memory, 8 to 256, and 64 on a CPU."""
+    """If `slots` is 0, the server makes as many slots as fit a twelfth of the GPU memory, from 8 to 256, or 64 on a
+    CPU."""
 
     def __init__(self, policy: PolicyModel, config: InferenceConfig, device: torch.device) -> None:
         self.policy = policy
@@ -67,7 +70,7 @@ class BuiltinServer:
         self.has_new_rows = False
 
     def _create_steps(self, config: InferenceConfig) -> tuple[Steps, int]:
-        """Returns the steps, and how many of them may be in progress while the tokens of one more are read."""
+        """Returns the steps, and how many of them may be in progress while the tokens of another step are read."""
         graphs = config.cuda_graphs and self.device.type == "cuda"
         if self.device.type == "cuda":
             from .fused import FusedSteps, fits
@@ -102,9 +105,8 @@ class BuiltinServer:
             return self._decode() if self.is_busy() else []
 
     def _take_in(self) -> None:
-        """Gives free slots to waiting requests. A request that shares most of its prompt with another of the same pass
-        waits for the next pass and copies it.
-        """
+        """Gives free slots to waiting requests. If a request shares most of its prompt with another request of the same
+        pass, it waits for the next pass and copies that prompt."""
         self.last_prefill = self.num_ticks
         free = set(np.flatnonzero(~self.slots.busy).tolist())
         while self.queue and free:
@@ -128,9 +130,8 @@ class BuiltinServer:
         return most - held > (len(prompt) - held) / 2
 
     def _assign(self, request: SampleRequest, free: set[int]) -> Fill:
-        """Takes the slot that the prompt continues, or otherwise the one unused for longest. The prompt's end, at least
-        its last token, is left to decoding.
-        """
+        """Takes the slot that the prompt continues, or else the slot that has been unused the longest. The decoding
+        steps cache the end of the prompt, at least its last token."""
         prompt = request.prompt_ids
         shared = self.held.shared(prompt[:-1])
         continued = [i for i in free if shared[i] > 0 and self.held.lengths[i] - shared[i] < FEWEST_SHARED]
@@ -153,7 +154,7 @@ class BuiltinServer:
             self.held.put(fill.slot, fill.prompt[: fill.stop])
 
     def _decode(self) -> list[TokenEvent]:
-        """Queues the next step of all answers in progress, then reads the oldest step's tokens."""
+        """Queues the next step of all answers in progress, then reads the tokens of the oldest step."""
         slots = self.slots.running()
         if len(slots):
             rows = self.slots.rows(slots, self._groups_of(slots))
@@ -188,7 +189,7 @@ class BuiltinServer:
         return events
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """The cached values are stale, also if the sampler reads the trained weights themselves."""
+        """Drops the cached keys and values. They are stale even if the sampler reads the trained weights themselves."""
         take_weights(self.policy.lm, tensors)
         self.flights.clear()
         self.groups = []

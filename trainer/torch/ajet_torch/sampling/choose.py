@@ -1,4 +1,4 @@
-"""Draws one token per slot from its logits, exactly and repeatably."""
+"""Draws one token per slot from its logits. The draws are exact and repeatable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 def uniforms(seeds: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Returns numbers in (0, 1), [R], that depend only on each request's seed (uint64) and the token's index, and not on
+    """Returns numbers in (0, 1), [R]. Each depends only on its request's seed (uint64) and the token's index, not on
     other requests (splitmix64)."""
     mixed = seeds * np.uint64(0x9E3779B97F4A7C15) + (steps.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -16,10 +16,11 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns ids and logprobs, [B] each. `controls` [B, 4] are temperature (0 greedy), top_k (0 all), top_p, uniform.
+    """Returns ids and logprobs, [B] each. The columns of `controls` [B, 4] are temperature (0 is greedy), top_k (0
+    keeps all), top_p and the uniform number.
 
-    Logprobs are of the distribution after temperature, top-k, then top-p, renormalised. Greedy ones are of the plain
-    softmax.
+    Logprobs are those of the distribution after temperature, top-k and top-p, renormalised. For greedy tokens they are
+    those of the plain softmax.
     """
     temperature, top_k, top_p, draw = torch.from_numpy(controls.astype(np.float64)).to(logits_BV.device).unbind(1)
     greedy = temperature == 0
@@ -38,8 +39,8 @@ def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.
 
 
 def truncate(sorted_BV: torch.Tensor, greedy: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
-    """Takes rows in falling order. It keeps the first k, then the fewest that hold at least mass p. The first token is
-    always kept."""
+    """Takes rows in falling order. It keeps the first k, then the fewest with a total mass of at least p. It always
+    keeps the first token."""
     rank = torch.arange(sorted_BV.shape[-1], device=sorted_BV.device)
     beyond = (rank[None] >= top_k[:, None]) & (top_k > 0)[:, None]
     kept = sorted_BV.masked_fill(beyond & ~greedy[:, None], -torch.inf)

@@ -1,8 +1,8 @@
 """Triton kernels of one decoding step: the products, attention over shared and own tokens, and the draw of a token.
 
-The shapes are R rows of a step (an answer each, padded), B slots of the cache, and H query and G key-value heads of
-size D. A product over K is cut into parts, which the next kernel sums while it reads them, so that few rows still keep
-the whole GPU busy. `TRITON_INTERPRET=1` runs all of this on a CPU.
+A step has R rows (one answer each, with padding), the cache has B slots, and attention has H query heads and G
+key-value heads of size D. A product over K is split into parts, so that even a few rows keep the whole GPU busy. The
+next kernel sums the parts while it reads them. `TRITON_INTERPRET=1` runs all kernels on a CPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LOG2E = tl.constexpr(1.4426950408889634)
 
 @triton.jit
 def embed_kernel(tokens, slots, forced, last, table, residual, hidden, BLOCK: tl.constexpr):
-    """Sets the token of each row: the forced one, or the one that its slot drew last."""
+    """Sets the token of each row: the forced token, or the one that its slot drew last."""
     row = tl.program_id(0)
     slot = tl.load(slots + row)
     given = tl.load(forced + row)
@@ -51,8 +51,8 @@ def add_norm_kernel(residual, parts, weight, normed, rows, hidden, epsilon, PART
 @triton.jit
 def product_kernel(x, first, second, third, out, rows, K, first_end, second_end, columns, k_part,
                    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr):
-    """Sets out [parts, rows, columns] = x [rows, K] times the transposes of up to three adjacent matrices. A block of
-    columns belongs to one matrix."""
+    """Sets out [parts, rows, columns] = x [rows, K] times the transposes of up to three adjacent matrices. Each block
+    of columns belongs to one matrix."""
     n0 = tl.program_id(0) * BN
     part = tl.program_id(2)
     matrix, base = first, 0
@@ -110,9 +110,8 @@ def gated_kernel(x, gate, up, out, K, columns, BM: tl.constexpr, BN: tl.constexp
 @triton.jit
 def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines, slots, positions, q, keys, values, rows, columns, slot_stride, head_stride, epsilon,
                   H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, PARTS: tl.constexpr, BIAS: tl.constexpr, NORM: tl.constexpr):
-    """Handles one head of one row: sums the parts of its projection, then applies the model's bias, norm and rotation.
-    Queries go to q [R, H, D]; keys and values go to the row's slot of the cache.
-    """
+    """Handles one head of one row. It sums the parts of the projection, then applies the model's bias, norm and
+    rotation. Queries go to q [R, H, D]; keys and values go to the row's slot of the cache."""
     row, head = tl.program_id(0), tl.program_id(1)
     slot, position = tl.load(slots + row), tl.load(positions + row)
     half = tl.arange(0, D // 2)
@@ -162,9 +161,9 @@ def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines,
 @triton.jit(do_not_specialize=["shared_tasks", "shared_parts", "own_parts", "num_parts"])
 def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources, lengths, members, scale, slot_stride, head_stride, shared_tasks, shared_parts, own_parts, num_parts,
                      H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, MEMBERS: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
-    """Computes a piece of attention over one head's keys. The first `shared_tasks` programs take a piece that a group
-    of rows shares, for all its rows at once. The others take a piece of one row's own tokens, from `owns[row]` on.
-    """
+    """Computes a piece of attention over the keys of one head. Each of the first `shared_tasks` programs takes a piece
+    that a group of rows shares, for all rows of the group. Each other program takes a piece of the tokens of one row
+    that no other row shares, which begin at `owns[row]`."""
     task, head = tl.program_id(0), tl.program_id(1)
     r = tl.arange(0, BM)
     d = tl.arange(0, D)
@@ -231,8 +230,8 @@ def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_par
 
 @triton.jit
 def peaks_kernel(logits, controls, peaks, sums, places, vocab, blocks, BLOCK: tl.constexpr):
-    """Finds, for one block of one row's logits at its temperature, the greatest logit, its place, and the sum of
-    exponentials relative to it."""
+    """Finds the greatest logit in one block of a row at its temperature, its index, and the sum of exponentials
+    relative to it."""
     row, block = tl.program_id(0), tl.program_id(1)
     temperature = tl.load(controls + row * 2)
     at = block * BLOCK + tl.arange(0, BLOCK)
@@ -246,10 +245,10 @@ def peaks_kernel(logits, controls, peaks, sums, places, vocab, blocks, BLOCK: tl
 
 @triton.jit
 def draw_kernel(logits, controls, peaks, sums, places, slots, last, ids, logprobs, vocab, blocks, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
-    """Finds a token by its place in the cumulative distribution, in the vocabulary's order. At temperature 0 it takes
-    the greatest logit.
+    """Draws a token from the cumulative distribution, in the order of the vocabulary. At temperature 0 it takes the
+    greatest logit.
 
-    It first finds the block in which the cumulative sum passes the draw, then the token within it.
+    It first finds the block in which the cumulative sum passes the drawn number, then the token in that block.
     """
     row = tl.program_id(0)
     temperature, draw = tl.load(controls + row * 2), tl.load(controls + row * 2 + 1)

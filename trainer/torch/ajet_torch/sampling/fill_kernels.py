@@ -1,7 +1,7 @@
 """Triton kernels that cache prompts: attention of many tokens of a slot, the gated product, and copies between slots.
 
-The shapes are R rows of a pass (a token each; the tokens of a slot are adjacent and begin at a multiple of TOKENS), and
-H query and G key-value heads of size D. `TRITON_INTERPRET=1` runs all of this on a CPU.
+A pass has R rows of one token each, H query heads and G key-value heads of size D. The tokens of a slot are adjacent
+and begin at a multiple of TOKENS. `TRITON_INTERPRET=1` runs all kernels on a CPU.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ LOG2E = tl.constexpr(1.4426950408889634)
 @triton.jit
 def fill_attention_kernel(q, keys, values, merged, slots, positions, scale, slot_stride, head_stride,
                           H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, TOKENS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
-    """Computes attention of TOKENS adjacent tokens of one slot over one head's cached keys. The keys of these tokens
-    are cached already."""
+    """Computes attention of TOKENS adjacent tokens of one slot over the cached keys of one head. The cache already has
+    the keys of these tokens."""
     first, head = tl.program_id(0) * TOKENS, tl.program_id(1)
     slot = tl.load(slots + first)
     if slot >= 0:
@@ -74,8 +74,8 @@ def silu_product_kernel(gate, up, out, count, BLOCK: tl.constexpr):
 
 @triton.jit(do_not_specialize=["num_copies"])
 def copy_kernel(cache, copies, num_copies, layer_stride, slot_stride, head_stride, G: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):
-    """Copies the beginning of one slot to another, for one head's keys or values of one layer. `copies` [3, copies] has
-    sources, targets and lengths."""
+    """Copies the beginning of one slot to another, for the keys or values of one head and layer. The rows of `copies`
+    [3, copies] are sources, targets and lengths."""
     copy, part = tl.program_id(0), tl.program_id(1)
     source, target = tl.load(copies + copy), tl.load(copies + num_copies + copy)
     count = tl.load(copies + 2 * num_copies + copy) * D

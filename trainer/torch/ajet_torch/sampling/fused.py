@@ -1,8 +1,8 @@
-"""One decoding step of a Qwen2, Qwen3, Llama or Mistral model as a few hand-written kernels a layer, captured as a CUDA
-graph.
+"""Computes one decoding step of a Qwen2, Qwen3, Llama or Mistral model with a few Triton kernels a layer, captured as a
+CUDA graph.
 
-The step reads the trained weights in place. Its rows are the answers in progress, not the cache's slots. All values
-that change from step to step come in one small transfer. Drawn tokens stay on the device for the next step.
+The step reads the trained weights in place. Its rows are the answers in progress, not the slots of the cache. One small
+transfer brings all values that change from step to step. Drawn tokens stay on the device for the next step.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def fits(lm: PreTrainedModel, context_length: int) -> bool:
     window = smallest_window(config)
     if (window is not None and window < context_length) or (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default") not in ROTATIONS:
         return False
-    if type(lm.get_input_embeddings()) is not nn.Embedding or type(lm.get_output_embeddings()) is not nn.Linear:  # they have adapters
+    if type(lm.get_input_embeddings()) is not nn.Embedding or type(lm.get_output_embeddings()) is not nn.Linear:  # with an adapter
         return False
     return all(_is_plain(layer) for layer in decoder_layers(lm)) and lm.dtype in (torch.bfloat16, torch.float16, torch.float32)
 
 
 def _is_plain(layer: nn.Module) -> bool:
-    """Returns whether linear layers have sizes that the kernels can cut, no adapters, and biases only on queries, keys
-    and values."""
+    """Returns whether the kernels can compute the layer. They can if they can cut its matrices, if it has no adapters,
+    and if only queries, keys and values have biases."""
     attention, mlp = layer.self_attn, layer.mlp
     inner = [attention.q_proj, attention.k_proj, attention.v_proj]
     plain = [attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj]
@@ -62,9 +62,8 @@ def _is_plain(layer: nn.Module) -> bool:
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a captured step: `rows` padded; `groups` and `members` of shared attention; `shared` and `own` are
-    the pieces a row may have, of `piece` tokens each.
-    """
+    """The shape of a captured step. `rows` includes padding. `groups` and `members` count the groups that share
+    attention, and their rows. A row has at most `shared` and `own` pieces of `piece` tokens each."""
 
     rows: int
     groups: int
@@ -79,20 +78,20 @@ class Shape:
 
 
 def padded_rows(count: int) -> int:
-    """Returns 16 or a multiple of TILE."""
+    """Rounds up to 16 or to a multiple of TILE."""
     return 16 if count <= 16 else -(-count // TILE) * TILE
 
 
 def grown(number: int, least: int = 1) -> int:
-    """Returns `least` times the power of four that is enough: a program without work ends at once, but each shape costs
-    a capture."""
+    """Returns `least` times the smallest sufficient power of four. A program without work ends at once, but each new
+    shape must be captured."""
     while least < number:
         least *= 4
     return least
 
 
 def choose_shape(rows: StepRows, repeat: int) -> tuple[Shape, list[Group]]:
-    """Cuts groups of more rows than one piece takes."""
+    """Returns the shape, and splits groups that have more rows than one piece takes."""
     members = max(1, TILE // repeat)
     groups = [Group(group.slots[i : i + members], group.length) for group in rows.groups for i in range(0, len(group.slots), members)]
     shared = max((group.length for group in groups), default=0)
@@ -105,8 +104,8 @@ def choose_shape(rows: StepRows, repeat: int) -> tuple[Shape, list[Group]]:
 
 
 class Workspace:
-    """The memory that the captured steps share: each name's largest tensor so far, and those that older steps still
-    write to."""
+    """The memory that the captured steps share. It holds the largest tensor of each name so far, and the tensors that
+    older steps still write to."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -120,7 +119,7 @@ class Workspace:
 
 
 class FusedSteps:
-    """Decoding steps over a SlotCache, and passes that cache prompts."""
+    """Makes decoding steps over a SlotCache, and passes that cache prompts."""
 
     longest_fed = 1
 
@@ -150,7 +149,7 @@ class FusedSteps:
         return self.steps[shape].launch(rows, groups)
 
     def rotate(self, attention: Any, index: int, parts: torch.Tensor, num_parts: int, slots: torch.Tensor, positions: torch.Tensor, q: torch.Tensor) -> None:
-        """Sends the queries of projected rows to `q`, and their keys and values to the cache of layer `index`."""
+        """Writes the queries of projected rows to `q`, and their keys and values to the cache of layer `index`."""
         from .decode_kernels import rotate_kernel
 
         keys, values = self.cache.layers[index]
@@ -166,7 +165,7 @@ class FusedSteps:
         )
 
     def capture(self, run: Callable[[], None]) -> Any:
-        """Returns a CUDA graph of what `run` launches. All graphs share their memory."""
+        """Captures what `run` launches as a CUDA graph. All graphs share their memory."""
         stream: Any = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -184,7 +183,7 @@ class FusedSteps:
 
 
 def _angles(lm: PreTrainedModel, context_length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """[S, D / 2] cosines and sines; both halves of a head turn by the same angles."""
+    """Returns cosines and sines, [S, D / 2] each. Both halves of a head turn by the same angles."""
     like = torch.zeros(1, 1, dtype=lm.dtype, device=device)
     with torch.no_grad():
         cosines, sines = lm.base_model.rotary_emb(like, torch.arange(context_length, device=device)[None])
@@ -213,10 +212,9 @@ class Buffers:
 
 
 class CapturedStep:
-    """The step of one shape. `table` holds all values from the host as int32: per row slot, position, forced token,
-    start of the tokens that only it has, temperature and draw (float bits); per group source slot, length and member
-    rows.
-    """
+    """The step of one shape. `table` is int32 and holds all values from the host. For each row it has the slot, the
+    position, the forced token, the first token that no other row shares, and the bits of the temperature and the drawn
+    number. For each group it has the source slot, the length and the member rows."""
 
     def __init__(self, owner: FusedSteps, shape: Shape) -> None:
         from . import decode_kernels
@@ -257,7 +255,7 @@ class CapturedStep:
         )
 
     def launch(self, rows: StepRows, groups: list[Group]) -> Flight:
-        """Queues the step; nothing waits for the device."""
+        """Queues the step without waiting for the device."""
         turn = self.turn = (self.turn + 1) % BUFFERS
         self._fill(self.staged[turn].numpy(), rows, groups)
         self.table.copy_(self.staged[turn], non_blocking=True)
@@ -286,7 +284,7 @@ class CapturedStep:
             members[index * self.shape.members :][: len(group.slots)] = [row_of[slot] for slot in group.slots]
 
     def _choose_truncated(self, rows: StepRows) -> None:
-        """Top-k and top-p need the whole order of the logits."""
+        """Draws with top-k and top-p, which need the whole order of the logits."""
         ids, logprobs = rows.choose(self.buffers.logits[: len(rows.slots)])
         self.buffers.drawn[0, : len(ids)] = ids.to(torch.int32)
         self.buffers.drawn[1, : len(ids)] = logprobs.float().view(torch.int32)
@@ -317,7 +315,7 @@ class CapturedStep:
         )
 
     def _product(self, x: torch.Tensor, matrices: list[torch.Tensor], tile: Tile) -> int:
-        """Writes into `parts`. Returns the number of columns."""
+        """Computes a product into `parts`. Returns its number of columns."""
         rows, depth = x.shape
         first, second, third = (matrices * 3)[:3] if len(matrices) == 1 else matrices
         sizes = [matrix.shape[0] for matrix in matrices]

@@ -1,9 +1,9 @@
-"""Caches prompts: all new tokens of all slots are the rows of one pass, and a pass is a CUDA graph for its number of
+"""Caches prompts. The new tokens of all slots are the rows of one pass, and a pass is a CUDA graph for its number of
 rows.
 
-Products are cuBLAS's, and the rest are a few Triton kernels a layer. The tokens of a slot are adjacent and begin at a
-multiple of TOKENS rows, so that attention takes tiles of one slot. How long prompts are, and how much of them a slot
-holds already, are values in a table, so a graph serves prompts of any length.
+cuBLAS computes the products, and a few Triton kernels a layer do the rest. The tokens of a slot are adjacent and begin
+at a multiple of TOKENS rows, so that every tile of attention belongs to one slot. A table holds the lengths of the
+prompts and how much of each is cached, so one graph serves prompts of any length.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ GATED_BLOCK = 1024
 
 
 def tile_tokens(repeat: int) -> int:
-    """Returns how many tokens one tile of attention has, for `repeat` query heads on a key-value head."""
+    """Returns the number of tokens in one tile of attention, if `repeat` query heads share a key-value head."""
     return 16 if repeat > 2 else 32
 
 
 def lay_out(fills: list[Fill], tokens: int) -> np.ndarray:
-    """Returns ids, slots and positions of the rows, [3, R] int32. Rows that fill a tile up have the slot -1."""
+    """Returns ids, slots and positions of the rows, [3, R] int32. Rows that pad a tile have the slot -1."""
     parts = []
     for fill in fills:
         count = fill.stop - fill.start
@@ -80,7 +80,7 @@ class FillBuffers:
 
 
 class FillPass:
-    """One pass of `rows` rows. `table` has ids, slots and positions, as `lay_out` returns them."""
+    """One pass of `rows` rows. `table` has the ids, slots and positions that `lay_out` returns."""
 
     def __init__(self, owner: FusedSteps, rows: int, tokens: int) -> None:
         from . import decode_kernels, fill_kernels
@@ -128,7 +128,7 @@ class FillPass:
             self._norm(layer.input_layernorm, num_parts)
             self._project(layer.self_attn, index)
             if index == len(layers) - 1:
-                return  # nothing reads more than the keys and values
+                return  # the last layer is needed only for its keys and values
             self._attend(layer.self_attn, index)
             self._norm(layer.post_attention_layernorm, 1)
             self._feed_forward(layer.mlp)

@@ -1,4 +1,4 @@
-"""Finds which answers in progress share the beginning of their cached tokens, so that attention reads it once for all."""
+"""Finds the answers in progress whose cached tokens begin alike, so that attention reads the shared beginning once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ begins another group."""
 
 @dataclass
 class Group:
-    """Slots that hold the same first `length` tokens."""
+    """Slots that begin with the same `length` tokens."""
 
     slots: list[int]
     length: int
 
 
 def find_groups(ids: np.ndarray, lengths: np.ndarray, slots: list[int]) -> list[Group]:
-    """Returns groups of two slots or more. `ids` [B, S] are the tokens that each slot holds, and `lengths` [B] their
+    """Returns groups of two or more slots. `ids` [B, S] are the tokens of each slot, and `lengths` [B] are their
     numbers."""
     groups: list[Group] = []
     by_beginning: dict[bytes, list[Group]] = {}

@@ -1,4 +1,4 @@
-"""Keeps the tokens that each slot has cached in one array, so that a prompt is compared with all slots at once."""
+"""Keeps the cached tokens of all slots in one array, so that a prompt is compared with all slots at once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class HeldTokens:
         self.lengths[:] = 0
 
     def shared(self, prompt: np.ndarray) -> np.ndarray:
-        """Returns [B], the number of leading tokens of the prompt that each slot holds. It is 0 for fewer than
-        FEWEST_SHARED."""
+        """Returns the number of leading tokens of the prompt that each slot holds, [B]. Fewer than FEWEST_SHARED count
+        as 0."""
         found = np.zeros(len(self.lengths), np.int64)
         if len(prompt) < FEWEST_SHARED:
             return found
@@ -42,7 +42,7 @@ class HeldTokens:
 
 
 def shared_length(one: np.ndarray, other: np.ndarray) -> int:
-    """Counts the leading tokens that agree."""
+    """Counts the leading tokens that are equal."""
     num = min(len(one), len(other))
     differ = np.flatnonzero(one[:num] != other[:num])
     return int(differ[0]) if len(differ) else num

@@ -1,5 +1,5 @@
-"""Chooses which of several samplers answers an episode's calls. It is always the same one, because it holds the
-beginning of their prompts."""
+"""Chooses which of several samplers answers the calls of an episode. All calls go to the same sampler, because it holds
+the beginning of their prompts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ episode whose last call is the oldest."""
 
 
 class EpisodePins:
-    """Assigns an episode to the sampler with the lowest load at its first call, and again if that sampler is no longer
-    available. Among samplers with equal load it chooses the one that was chosen longest ago, because an agent that
-    waits for a tool causes no load.
-    """
+    """Assigns an episode to the least loaded sampler at its first call. It assigns the episode again if that sampler is
+    no longer available. Among samplers with equal load it takes the one that was chosen longest ago, because an agent
+    that waits for a tool causes no load."""
 
     def __init__(self, most: int = MOST_EPISODES) -> None:
         self.most = most
@@ -24,7 +23,7 @@ class EpisodePins:
         self.num_chosen = 0
 
     def choose(self, episode: str | None, places: Sequence[int], load: Callable[[int], int]) -> int:
-        """Returns one of `places`, of which there is at least one. A call without an episode is not pinned."""
+        """Returns one of `places`, which must not be empty. A call without an episode is not pinned."""
         known = None if episode is None else self.pins.get(episode)
         place = known if known in places else self._least_loaded(places, load)
         assert place is not None

@@ -1,4 +1,5 @@
-"""Prepares prompts before their answers are sampled: it copies them from other slots, and fills them in together."""
+"""Prepares prompts before their answers are sampled. It copies prefixes from other slots, and caches the rest of
+several prompts in one pass."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ PREFILL_TOKENS = 8192
 
 @dataclass(frozen=True)
 class Fill:
-    """Tokens [start, stop) of a prompt, to be cached in a slot that holds those before them."""
+    """Tokens [start, stop) of a prompt. They will be cached in a slot that already holds the tokens before them."""
 
     slot: int
     start: int
@@ -23,8 +24,8 @@ class Fill:
 
 
 def batches(fills: list[Fill]) -> list[list[Fill]]:
-    """Chooses fills for one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with
-    padding."""
+    """Chooses the fills of one pass. Their lengths are similar (at most half is padding), and their total is at most
+    PREFILL_TOKENS with padding."""
     found: list[list[Fill]] = []
     for fill in sorted((f for f in fills if f.stop > f.start), key=lambda f: f.start - f.stop):
         longest = found[-1][0].stop - found[-1][0].start if found else 0
@@ -36,13 +37,13 @@ def batches(fills: list[Fill]) -> list[list[Fill]]:
 
 
 class PrefixCopies:
-    """Copies between slots that have been decided on and are carried out together."""
+    """Collects copies between slots, which are then carried out together."""
 
     def __init__(self) -> None:
         self.waiting: dict[int, tuple[int, int]] = {}
 
     def add(self, source: int, target: int, length: int, cache: SlotCache) -> None:
-        """Adds a copy. If the source itself waits to be copied from another slot, that slot becomes the source."""
+        """Adds a copy. If the source is itself the target of a waiting copy, the source of that copy replaces it."""
         if any(target == other for other, _ in self.waiting.values()):
             self.carry_out(cache)
         self.waiting[target] = (self.waiting.get(source, (source, length))[0], length)

@@ -13,9 +13,8 @@ from ..errors import WorkerError
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """core's GenerateRequest. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 keep all; `stream` asks for tokens as
-    they come. Calls of one episode share the beginnings of their prompts.
-    """
+    """core's GenerateRequest. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 keep all tokens; `stream` requests
+    each token as it comes. The prompts of one episode share their beginnings."""
 
     id: int
     prompt_ids: np.ndarray
@@ -31,8 +30,8 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class TokenEvent:
-    """One sampled token; `finish` comes with the last. `started` is time.monotonic() when the request got its slot, if
-    that is known."""
+    """One sampled token. The last token of an answer carries `finish`. `started` is the time.monotonic() at which the
+    request got its slot, if the server knows it."""
 
     id: int
     token: int
@@ -43,7 +42,7 @@ class TokenEvent:
 
 @dataclass(frozen=True)
 class CallFailure:
-    """The error of a request that ends without an answer while others continue."""
+    """The error of a request that ends without an answer. Other requests continue."""
 
     id: int
     error: WorkerError
@@ -53,7 +52,7 @@ class InferenceServer(Protocol):
     context_length: int
 
     def submit(self, request: SampleRequest) -> None:
-        """Queues a request. Raises `context_overflow` for a prompt that leaves no room."""
+        """Queues a request. Raises `context_overflow` if the prompt leaves no room for an answer."""
         ...
 
     def abort(self, request_id: int) -> None:
@@ -61,35 +60,35 @@ class InferenceServer(Protocol):
         ...
 
     def tick(self) -> list[TokenEvent | CallFailure]:
-        """Advances sampling by a small amount. It admits requests only while `admit` is on."""
+        """Advances sampling by a small amount. It starts queued requests only if `admit` is true."""
         ...
 
     def is_busy(self) -> bool:
-        """Returns whether a request is being sampled (queued ones do not count)."""
+        """Returns whether a request is being sampled. Queued requests do not count."""
         ...
 
     def has_queue(self) -> bool: ...
 
     def admit(self, open_: bool) -> None:
-        """Set it to false before weights change, so that every answer comes from one version."""
+        """Set it to false before weights change, so that every answer comes from one version of the weights."""
         ...
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Takes new weights by Hugging Face name, as whole tensors. Call it only while no request is being sampled."""
+        """Takes new weights by Hugging Face name, as whole tensors. Call it only if no request is being sampled."""
         ...
 
     def lacks_weights(self) -> bool:
-        """Returns whether a part of it waits for `catch_up`. The part takes no requests until then."""
+        """Returns whether a part of the server waits for `catch_up`. Such a part takes no requests."""
         ...
 
     def catch_up(self) -> None:
-        """Gives the weights of the last update to the parts that do not have them, while the others continue to sample.
+        """Gives the weights of the last update to the parts that lack them, while the other parts continue to sample.
         Every rank calls it."""
         ...
 
     def fingerprint(self) -> int | None:
-        """Returns a number that changes with the weights it samples from (see `weight_sum`), or None if it cannot be
-        read."""
+        """Returns a number that changes with the weights of the sampler (see `weight_sum`), or None if the server
+        cannot read its weights."""
         ...
 
     def close(self) -> None: ...
@@ -97,21 +96,20 @@ class InferenceServer(Protocol):
 
 @runtime_checkable
 class ProbedServer(Protocol):
-    """A server whose weights cannot be read, only probed."""
+    """A server whose weights can only be probed, not read."""
 
     def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:
-        """Returns a few greedy tokens with their logprobs, from each part that was given weights and has not been
-        judged since."""
+        """Returns a few greedy tokens with their logprobs from each part that has received weights since it was last
+        judged."""
         ...
 
     def judge(self, errors: dict[int, WorkerError]) -> None:
-        """Takes the parts that failed their probe, with their errors. Raises if every probed part failed and no other
-        is left."""
+        """Receives the errors of the parts that failed their probe. Raises if no part is left."""
         ...
 
 
 def parse_request(message: dict[str, Any], vocab_size: int) -> SampleRequest:
-    """Raises `bad_request` for ids outside the vocabulary and parameters outside their range."""
+    """Raises `bad_request` if an id is outside the vocabulary or a parameter is out of range."""
     prompt = np.frombuffer(message["prompt_ids"], np.int32)
     if len(prompt) == 0 or int(prompt.min()) < 0 or int(prompt.max()) >= vocab_size:
         raise WorkerError("bad_request", f"A prompt needs at least one id, all in [0, {vocab_size}).")
@@ -131,7 +129,7 @@ def require_room(request: SampleRequest, context_length: int) -> None:
 
 
 def take_weights(lm: torch.nn.Module, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-    """Copies new weights by name. If the model is the trained one itself, there is nothing to copy."""
+    """Copies new weights by name. If the sampler uses the trained model itself, it copies nothing."""
     own = dict(lm.named_parameters())
     with torch.no_grad():
         for name, tensor in tensors:
@@ -140,12 +138,13 @@ def take_weights(lm: torch.nn.Module, tensors: Iterable[tuple[str, torch.Tensor]
 
 
 def weight_sum(tensors: Iterable[tuple[str, torch.Tensor]]) -> int:
-    """Sums the weights' bit patterns as integers. The sum is exact in any order, and any real update moves it."""
+    """Sums the bit patterns of the weights as integers. The sum is exact in any order, and any real update changes
+    it."""
     return int(sum_bits(tensors))
 
 
 def sum_bits(tensors: Iterable[tuple[str, torch.Tensor]]) -> torch.Tensor:
-    """Computes `weight_sum` on the device; nothing waits for it."""
+    """Computes `weight_sum` on the device without waiting for it."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}
     sums = [tensor.detach().contiguous().view(words[tensor.element_size()]).sum(dtype=torch.int64) for _, tensor in tensors]
     return torch.stack(sums).sum()

@@ -1,9 +1,15 @@
-"""The state of all slots as arrays, so that a step of many answers costs the host a few operations in all.
+"""Keeps the state of all slots in arrays, so that a step of many answers costs the host only a few operations.
 
-`position` is that of the next given token, and `forced` is that token, or DRAWN_LAST. `later` has the last tokens of
-the prompt, which are given after it. `num_drawn` counts tokens that steps were asked to draw, `num_read` those that
-arrived, and `drawn` is the last of them. No further step takes a slot that is `closing`. `turn` counts the requests of
-a slot, so that a token that was drawn for an ended one is recognised.
+Each slot has these values:
+
+    position   of the next input token
+    forced     the next input token, or DRAWN_LAST
+    later      the last tokens of the prompt, which follow `forced`
+    num_drawn  how many tokens the steps have been asked to draw
+    num_read   how many of these tokens have arrived
+    drawn      the last token that has arrived
+    closing    whether the answer ends, so that no further step takes the slot
+    turn       the number of requests so far, which identifies tokens that were drawn for an ended request
 """
 
 from __future__ import annotations
@@ -35,7 +41,7 @@ class SlotTable:
         return len(self.requests)
 
     def put(self, slot: int, request: SampleRequest, position: int, tick: int) -> None:
-        """Gives the slot to a request whose tokens before `position` are cached."""
+        """Gives the slot to a request. The slot must hold the tokens before `position`."""
         ending = request.prompt_ids[position:].tolist()
         self.requests[slot], self.started[slot] = request, time.monotonic()
         self.busy[slot], self.closing[slot], self.waits[slot] = True, False, len(ending) > 1
@@ -70,8 +76,8 @@ class SlotTable:
         )
 
     def advance(self, slots: np.ndarray, draws: np.ndarray, tick: int) -> None:
-        """Advances the slots before the step is done. This is possible because it is known beforehand which token is
-        the last one that fits."""
+        """Advances the slots before the step is done. The last token that fits is known in advance, so this is
+        possible."""
         self.position[slots] += 1
         self.num_drawn[slots] += draws
         self.last_used[slots] = tick
@@ -84,7 +90,7 @@ class SlotTable:
         self.closing[slots] = (self.num_drawn[slots] >= self.most[slots]) | (draws & (self.position[slots] + 1 >= self.context_length))
 
     def record(self, slots: np.ndarray, ids: np.ndarray, logprobs: np.ndarray) -> list[TokenEvent]:
-        """Takes a drawn token of each slot, and frees the slots whose answers end with it."""
+        """Records the drawn token of each slot, and frees the slots whose answers end with it."""
         self.drawn[slots] = ids
         self.num_read[slots] += 1
         is_full = self.closing[slots] & (self.num_read[slots] == self.num_drawn[slots])

@@ -1,7 +1,7 @@
-"""A key-value cache of fixed slots, and the attention plans that fill and read it.
+"""A key-value cache with a fixed number of slots, and the attention plans that write and read it.
 
-A slot holds one sequence. A captured decoding step covers every slot, so that its shape does not depend on how many are
-in use.
+A slot holds one sequence. A captured decoding step covers every slot, so its shape does not depend on how many slots
+are in use.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def fitting_slots(lm: Any, context_length: int, device: torch.device) -> int:
 
 
 class SlotCache:
-    """Per layer [B, Hkv, S + 1, D]. A layer's tensor is made when the layer first writes, since its shape is not known
+    """The cache of one layer is [B, Hkv, S + 1, D]. It is made at the first write, because its shape is not known
     before.
 
-    The last position, `spare`, is for the values of padding. No query reads it.
+    The last position, `spare`, takes the values of padding. No query reads it.
     """
 
     def __init__(self, num_slots: int, num_tokens: int) -> None:
@@ -46,22 +46,23 @@ class SlotCache:
         self.together: torch.Tensor | None = None
 
     def hold_together(self, num_layers: int, like: torch.Tensor) -> None:
-        """Makes all layers as one tensor, [L, 2, B, Hkv, S + 1, D], so that one kernel copies the prefixes of all."""
+        """Allocates all layers as one tensor, [L, 2, B, Hkv, S + 1, D], so that one kernel copies the prefixes of all
+        layers."""
         sizes = (num_layers, 2, self.num_slots, like.shape[1], self.spare + 1, like.shape[3])
         self.together = torch.zeros(sizes, dtype=like.dtype, device=like.device)
         self.layers = {layer: (self.together[layer, 0], self.together[layer, 1]) for layer in range(num_layers)}
 
     def at(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns keys and values of the layer. `keys` and `values` are examples of what it will hold, and they may
-        differ in width."""
+        """Returns the keys and values of a layer. `keys` and `values` are examples of the entries, and they may differ
+        in width."""
         if layer not in self.layers:
             empty = [torch.zeros(self.num_slots, like.shape[1], self.spare + 1, like.shape[3], dtype=like.dtype, device=like.device) for like in (keys, values)]
             self.layers[layer] = (empty[0], empty[1])
         return self.layers[layer]
 
     def copy_prefixes(self, copies: list[tuple[int, int, int]]) -> None:
-        """Copies the first `length` tokens of a source into its target: (source, target, length). No slot may be both
-        a source and a target."""
+        """Makes each copy (source, target, length): the first `length` tokens of the source go to the target. No slot
+        may be both a source and a target."""
         if self.together is not None:
             self._copy_all_layers(self.together, np.asarray(copies, np.int32).reshape(-1, 3))
             return
@@ -90,22 +91,23 @@ class SlotCache:
 
 
 def to_device(values: np.ndarray, device: torch.device) -> torch.Tensor:
-    """Sends an array without waiting for the device. PyTorch does not reuse page-locked memory that is being read."""
+    """Sends an array without waiting for the device. PyTorch does not reuse page-locked memory while the device reads
+    it."""
     host = torch.from_numpy(values)
     return host if device.type == "cpu" else host.pin_memory().to(device, non_blocking=True)
 
 
 def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, scale: float) -> torch.Tensor:
-    """q [B, H, N, D] over k and v [B, Hkv, S, D]. The heads of a group become queries of one head, so nothing is
-    repeated."""
+    """Computes attention of q [B, H, N, D] over k and v [B, Hkv, S, D]. The heads that share a key-value head become
+    queries of one head, so no key or value is repeated."""
     grouped = q.reshape(q.shape[0], k.shape[1], -1, q.shape[3])
     return F.scaled_dot_product_attention(grouped, k, v, attn_mask=bias, scale=scale).reshape(*q.shape[:3], v.shape[3])
 
 
 @dataclass
 class Sight:
-    """Returns what positions_BN may see of the first `length` places, as the bias that attention adds. Every layer
-    takes the same."""
+    """Computes which of the first `length` positions each of positions_BN sees, as the bias that attention adds. All
+    layers use the same bias."""
 
     positions_BN: torch.Tensor
     length: int
@@ -124,10 +126,9 @@ class Sight:
 
 
 class PrefillPlan:
-    """New tokens of slots_B, [B, N] with padding at the end, whose position is the cache's spare place. Each token sees
-    what its slot holds before it. `stop` is beyond every token's position. If `fresh` is set, every slot begins with
-    these tokens.
-    """
+    """Caches new tokens of slots_B, [B, N] with padding at the end. Padding has the position `spare`. Each token sees
+    the tokens that its slot holds before it. `stop` is greater than every position. If `fresh` is set, every slot is
+    empty before."""
 
     def __init__(self, cache: SlotCache, slots_B: torch.Tensor, positions_BN: torch.Tensor, stop: int, fresh: bool) -> None:
         self.cache = cache
@@ -148,7 +149,8 @@ class PrefillPlan:
 
 
 class DecodePlan:
-    """One token per slot at positions_B, among the first `length` cached tokens. The slots are all, or `slots_B`."""
+    """Adds one token per slot at positions_B, which sees the first `length` cached tokens. The plan covers all slots,
+    or only `slots_B`."""
 
     def __init__(self, cache: SlotCache, positions_B: torch.Tensor, length: int, slots_B: torch.Tensor | None = None) -> None:
         self.cache = cache

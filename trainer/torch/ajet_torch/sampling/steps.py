@@ -1,5 +1,5 @@
-"""One decoding step: which answers take a token, what input they get, and which results return while the next step is
-in progress."""
+"""Defines one decoding step: which answers it advances, what input they get, and how its results arrive during the next
+step."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ DRAWN_LAST = -1
 
 @dataclass(frozen=True)
 class StepRows:
-    """A row is an answer in progress, [R] each: its slot, the position of its input token, that token (DRAWN_LAST for
-    the one that its slot drew in the step before), and how its next token is drawn. `groups` are slots with equal
-    beginnings; a slot is in one group at most.
-    """
+    """A row is an answer in progress. The arrays [R] hold its slot, the position of its input token, that token
+    (DRAWN_LAST if its slot drew it in the last step), and how to draw the next token. `groups` are slots with equal
+    beginnings; a slot is in at most one group."""
 
     slots: np.ndarray
     positions: np.ndarray
@@ -42,13 +41,14 @@ class StepRows:
         return choose_tokens(logits_RV, np.stack([self.temperatures, self.top_ks, self.top_ps, self.draws], 1))
 
     def own_starts(self) -> np.ndarray:
-        """Returns where the tokens begin that a row shares with no other."""
+        """Returns the position of the first token that each row shares with no other row."""
         starts = {slot: group.length for group in self.groups for slot in group.slots}
         return np.asarray([starts.get(int(slot), 0) for slot in self.slots], np.int64)
 
 
 class Flight:
-    """The tokens that a step drew, on their way to the host: `taken` [2, R] int32 has ids and the bits of logprobs."""
+    """The tokens that a step drew, on their way to the host. `taken` [2, R] int32 holds ids and the bits of
+    logprobs."""
 
     def __init__(self, taken: torch.Tensor, count: int, device: torch.device) -> None:
         self.taken, self.count = taken, count
@@ -57,7 +57,7 @@ class Flight:
             self.arrived.record()
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns ids and logprobs, and waits for them."""
+        """Waits for the ids and logprobs, and returns them."""
         if self.arrived is not None:
             self.arrived.synchronize()
         taken = self.taken.numpy()[:, : self.count]
@@ -80,9 +80,8 @@ class Steps(Protocol):
 
 
 class ModelSteps:
-    """Steps through the model's own forward pass, for any model on any device. A captured step covers every slot of the
-    cache, and slots without a row write to the cache's spare place.
-    """
+    """Makes steps with the model's own forward pass, for any model on any device. A captured step covers every slot of
+    the cache, and slots without a row write to the cache's spare position."""
 
     longest_fed = 4
 
@@ -121,7 +120,7 @@ class ModelSteps:
         return Flight(taken, len(rows.slots), torch.device("cpu"))
 
     def _forward(self, rows: StepRows, slots: torch.Tensor, length: int) -> torch.Tensor:
-        """Returns the logits of the rows. Without graphs, slots that have no row are left out."""
+        """Returns the logits of the rows. Without graphs it computes only the slots that have a row."""
         if self.graphs is None:
             positions = torch.from_numpy(rows.positions).to(self.device)
             return self.logits(self.last[slots], positions, length, slots)
@@ -144,9 +143,9 @@ class ModelSteps:
 
 
 class Graph:
-    """One captured decoding step over all slots. `length` is fixed; the ids and positions are inputs.
+    """One captured decoding step over all slots. `length` is fixed; ids and positions are inputs.
 
-    Graphs of one server share their memory: the logits of one are valid until the next replay of any.
+    The graphs of one server share their memory, so the logits of a graph are valid until any graph is replayed.
     """
 
     def __init__(self, steps: ModelSteps, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, pool: Any) -> None:

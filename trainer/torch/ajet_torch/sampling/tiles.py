@@ -1,4 +1,4 @@
-"""How the products of a decoding step are cut, so that few rows keep the whole GPU busy."""
+"""Chooses how the products of a decoding step are cut, so that a few rows keep the whole GPU busy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def power_of_two(number: int) -> int:
 
 @dataclass(frozen=True)
 class Tile:
-    """How a product is cut: columns and depth of a block, parts of the depth, warps, stages of loads."""
+    """The cut of a product: columns and depth of a block, parts of the depth, warps, and pipeline stages of the
+    loads."""
 
     columns: int
     depth: int
@@ -28,15 +29,16 @@ class Tile:
 
 
 def fit_columns(wanted: int, *ends: int) -> int:
-    """Returns the largest power of two up to `wanted` that divides all ends, so that a block is inside one matrix."""
+    """Returns the largest power of two up to `wanted` that divides all ends. No block then crosses the border of a
+    matrix."""
     while any(end % wanted for end in ends):
         wanted //= 2
     return wanted
 
 
 def choose_tile(columns: int, depth: int, rows: int, ends: tuple[int, ...]) -> Tile:
-    """Returns enough blocks for two on each multiprocessor of a large GPU. Those that the columns do not give come from
-    the depth."""
+    """Returns a tile with about two blocks for each multiprocessor of a large GPU. If the columns give fewer blocks,
+    the depth is split."""
     width = fit_columns(64 if columns >= 4096 else 32, *ends)
     block_depth = min(128, max(16, power_of_two(depth) // 2 if depth < 128 else 128))
     blocks = columns // width * max(1, rows // TILE)

@@ -1,9 +1,9 @@
-"""Chooses which GPUs of the machine vLLM runs on: the trainer's first ones (`colocated`), or those after the trainer's.
-Replicas follow one another, each on as many GPUs as it is split over.
+"""Chooses the GPUs that vLLM uses: the first GPUs of the trainer (`colocated`), or those after the trainer's. Replicas
+follow one another, and each takes as many GPUs as its tensor parallel size.
 
-Either way the weights reach vLLM through a buffer on its own GPU, which a process of the trainer exports: CUDA IPC
-requires the same GPU, not the same owner. With separate GPUs the first rank copies there over NVLink or PCIe, so vLLM
-needs no second way to take weights.
+In both cases a process of the trainer exports a buffer on each GPU of vLLM, and the weights go through it. CUDA IPC
+requires the same GPU, but not the same owner. With separate GPUs the first rank copies the weights over NVLink or PCIe,
+so vLLM needs no second way to take weights.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ..ranks import Ranks
 
 
 def require_gpus(inference: InferenceConfig, num_trainers: int, num_visible: int) -> None:
-    """Raises `bad_request` if there are too few. `num_visible` is the number of GPUs of the machine, 0 on one without."""
+    """Raises `bad_request` if there are too few GPUs. `num_visible` is the number of GPUs of the machine, or 0 without
+    any."""
     wanted = inference.num_gpus
     if inference.colocated and wanted > num_trainers:
         raise WorkerError("bad_request", f"vLLM would use {wanted} GPUs ({name_gpus(inference)}) next to a trainer on {num_trainers}. Lower that number, raise trainer_common.n_gpus_per_node, or give vLLM separate GPUs with rollout.colocated=false.")
@@ -27,14 +28,14 @@ def require_gpus(inference: InferenceConfig, num_trainers: int, num_visible: int
 
 
 def name_gpus(inference: InferenceConfig) -> str:
-    """Names the keys that say how many GPUs vLLM takes."""
+    """Names the configuration keys that set how many GPUs vLLM takes."""
     each = "rollout.tensor_model_parallel_size"
     return each if inference.num_replicas == 1 else f"rollout.num_replicas {inference.num_replicas} x {each} {inference.tensor_parallel_size}"
 
 
 def buffer_devices(inference: InferenceConfig, ranks: Ranks, device: torch.device) -> list[torch.device]:
-    """Returns where this rank, whose own device is `device`, holds a buffer that vLLM reads: on its own GPU, or the
-    first rank on each of vLLM's."""
+    """Returns the devices on which this rank, whose own device is `device`, holds a buffer for vLLM: its own GPU, or
+    for the first rank each GPU of a separate vLLM."""
     wanted = inference.num_gpus
     if inference.colocated:
         return [device] if ranks.rank < wanted else []
@@ -44,8 +45,8 @@ def buffer_devices(inference: InferenceConfig, ranks: Ranks, device: torch.devic
 
 
 def visible_to_vllm(inference: InferenceConfig, num_trainers: int, num_visible: int, replica: int = 0) -> str | None:
-    """Returns the server's CUDA_VISIBLE_DEVICES. With None the server sees the worker's GPUs and takes the first
-    ones."""
+    """Returns the server's CUDA_VISIBLE_DEVICES. If it is None, the server sees the GPUs of the worker and takes the
+    first ones."""
     if num_visible == 0 or (inference.colocated and inference.num_replicas == 1):
         return None
     listed = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -1,5 +1,5 @@
-"""HTTP to vLLM over a Unix socket in a private folder. No port can clash, and no other user reaches its development
-routes."""
+"""Speaks HTTP to vLLM over a Unix socket in a private folder. No port can clash, and no other user reaches the
+development routes of vLLM."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
     def hang_up(self) -> None:
-        """Ends a read in progress, from any thread, and makes the server notice it. Closing alone would do neither, and
-        `sock` is gone after an answer has begun that ends with the connection.
-        """
+        """Ends a read in another thread, and makes the server notice that the client has gone. `close` alone does
+        neither. `sock` is None after the beginning of an answer that ends with the connection."""
         if self.line is not None:
             try:
                 self.line.shutdown(socket.SHUT_RDWR)
@@ -51,7 +50,7 @@ class VllmHttp:
         return self._require("GET", path, None)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Returns the JSON answer. For any status but 200 it raises `weight_sync` with the server's own words."""
+        """Returns the JSON answer. If the status is not 200, raises `weight_sync` with the server's own words."""
         return self._require("POST", path, body)
 
     def _require(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
@@ -74,7 +73,8 @@ class VllmHttp:
 
 
 def error_text(answer: bytes) -> str:
-    """Reads vLLM's error bodies: {"error": {"message": ...}}, {"error": "..."}, {"detail": ...}, or any other content."""
+    """Reads an error body of vLLM: {"error": {"message": ...}}, {"error": "..."}, {"detail": ...}, or any other
+    content."""
     try:
         found = json.loads(answer)
         error = found.get("error", found.get("detail", found))
@@ -84,7 +84,7 @@ def error_text(answer: bytes) -> str:
 
 
 class Broadcast:
-    """Sends the same requests to several servers at once. A server that fails gets no further request."""
+    """Sends the same requests to several servers at once. After a failure a server gets no further requests."""
 
     def __init__(self, servers: dict[int, VllmHttp]) -> None:
         self.servers = servers
@@ -105,6 +105,6 @@ class Broadcast:
             self.failures[key] = error
 
     def require(self, key: int) -> None:
-        """Raises the failure of one server."""
+        """Raises the failure of one server, if it has failed."""
         if key in self.failures:
             raise self.failures[key]

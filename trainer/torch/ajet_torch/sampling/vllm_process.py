@@ -1,4 +1,4 @@
-"""Runs the vLLM server as a child process: its command line, start, log and end."""
+"""Runs the vLLM server as a child process: builds its command line, starts it, reads its log and ends it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ log = logging.getLogger("ajet_torch")
 
 
 def require_vllm() -> None:
-    """Raises `bad_request` if vLLM, or what its weight transfer needs, is missing or too old."""
+    """Raises `bad_request` if vLLM, or a package that its weight transfer needs, is missing or too old."""
     if importlib.util.find_spec("vllm") is None:
         raise WorkerError("bad_request", f"The inference server is vllm but vLLM is not installed. {INSTALL}")
     try:
@@ -57,7 +57,8 @@ def require_vllm() -> None:
 
 
 def require_version(version: str) -> tuple[int, int]:
-    """Returns its first two numbers. A build from source calls itself 0.1.dev or "dev" and counts as the newest."""
+    """Returns the first two numbers of the version. A build from source calls itself 0.1.dev or "dev" and counts as the
+    newest."""
     found = re.match(r"(\d+)\.(\d+)", version)
     pair = (int(found[1]), int(found[2])) if found else (0, 0)
     if pair <= (0, 1):
@@ -68,7 +69,7 @@ def require_version(version: str) -> tuple[int, int]:
 
 
 def command_line(config: WorkerConfig, socket_path: str, context_length: int, dtype: torch.dtype) -> list[str]:
-    """Returns the command line. Every flag exists in 0.26 through 0.33."""
+    """Returns the command line. vLLM 0.26 through 0.33 knows every flag."""
     inference = config.inference
     options = {
         "--uds": socket_path, "--served-model-name": MODEL_NAME, "--dtype": str(dtype).removeprefix("torch."),
@@ -84,17 +85,16 @@ def command_line(config: WorkerConfig, socket_path: str, context_length: int, dt
 
 
 def has_tokenizer(model_dir: str) -> bool:
-    """Requests and answers contain only ids. A tokenizer is still loaded if there is one, because vLLM is usually run
-    with one."""
+    """Returns whether the model has a tokenizer. Requests and answers contain only ids, but vLLM usually runs with a
+    tokenizer, so the server loads it if it can."""
     return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
 
 
 def environment(visible_gpus: str | None = None, replica: int = 0) -> dict[str, str]:
-    """`visible_gpus` are the GPUs that the server sees; None is what the worker sees. FlashInfer's sampler is off: it
-    supports neither seeds nor the logprobs after truncation that every request asks for. The ports that vLLM opens for
-    its own processes are any free ones. If a user sets the first port to try (VLLM_PORT), replicas that start together
-    try different ones.
-    """
+    """Returns the environment of the server. `visible_gpus` are the GPUs that it sees; None means those of the worker.
+    FlashInfer's sampler is off, because it supports neither seeds nor logprobs after truncation, and every request
+    needs both. vLLM opens any free ports for its processes. If a user sets the first port to try (VLLM_PORT), replicas
+    that start together try different ports."""
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
     package = str(Path(__file__).resolve().parents[2])
     return {
@@ -126,7 +126,7 @@ class VllmProcess:
         atexit.register(self.close)
 
     def wait_until_ready(self) -> None:
-        """Raises `failed` or `out_of_memory` with the server's last lines if it does not start."""
+        """If the server does not start, raises `failed` or `out_of_memory` with its last lines."""
         try:
             self._wait_until_ready()
             self.version = require_version(str(self.http.get("/version")["version"]))
@@ -167,13 +167,14 @@ class VllmProcess:
         return cause + "Its last lines:\n" + "\n".join(self.lines)
 
     def end(self) -> None:
-        """Its engine processes end with it and report one another's end as errors, so later output is not shown."""
+        """Signals the end. The engine processes end with the server and report this as errors, so later output is not
+        shown."""
         self.is_closing = True
         atexit.unregister(self.close)
         self.child.terminate()
 
     def close(self) -> None:
-        """Ends it and waits until it has ended."""
+        """Ends the server and waits until it has ended."""
         self.end()
         try:
             self.child.wait(20)
@@ -184,7 +185,8 @@ class VllmProcess:
 
 
 def private_folder() -> str:
-    """Makes a folder that only this user can open. A socket's path has at most 107 bytes."""
+    """Makes a folder that only this user can open. Its path is short, because the path of a socket has at most 107
+    bytes."""
     folder = tempfile.mkdtemp(prefix="ajet-vllm-")
     if len(folder) < 90:
         return folder
@@ -193,7 +195,7 @@ def private_folder() -> str:
 
 
 def start_error(what: str, last_words: str) -> WorkerError:
-    """vLLM has three messages for a GPU that is too full."""
+    """Recognises the three messages that vLLM has for a GPU without enough free memory."""
     if re.search(r"out of memory|Free memory on device|No available memory for the cache blocks", last_words):
         return WorkerError("out_of_memory", f"{what}: too little GPU memory. Set rollout.gpu_memory_utilization to the share that the trainer leaves free, or lower rollout.max_num_seqs or the context. {last_words}")
     return WorkerError("failed", f"{what}. {last_words}")

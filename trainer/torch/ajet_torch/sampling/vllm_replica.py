@@ -1,4 +1,4 @@
-"""One of the vLLM servers that sample for a trainer: its state, and its next start after a failure."""
+"""Controls one of the vLLM servers that sample for a trainer: its state, and its restart after a failure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ failed too often."""
 
 
 class Replica:
-    """`start` makes its process, and is called from the thread that made the replica, because a process ends with the
-    thread that started it."""
+    """`start` makes the process. The thread that made the replica must call it, because a process ends with the thread
+    that started it."""
 
     def __init__(self, index: int, start: Callable[[], VllmProcess]) -> None:
         self.index = index
@@ -35,18 +35,19 @@ class Replica:
         self.task: Background | None = None
 
     def hear(self) -> None:
-        """Records a sign of life, or its first request. Any thread may call it."""
+        """Records the time of a sign of life, or of the first request. Any thread may call it."""
         self.heard_at = time.monotonic()
 
     def silence(self, patience_s: float) -> WorkerError | None:
-        """Returns why a replica with requests to answer counts as failed. It may hang with its connections open."""
+        """Returns why a replica that has requests counts as failed. A replica can hang while its connections stay
+        open."""
         silent_s = time.monotonic() - self.heard_at
         if silent_s < patience_s:
             return None
         return WorkerError("failed", f"vLLM failed: it said nothing for {silent_s:.0f} s with answers under way. {self.process.last_words()}")
 
     def poll(self) -> WorkerError | None:
-        """Advances to the next state. Returns the reason if the replica has failed since the last call."""
+        """Advances to the next state. If the replica has failed since the last call, returns the reason."""
         if self.state == "ending" and self.task is not None and self.task.is_done:
             self.process = self.start()
             self.task = Background(self.process.wait_until_ready)
@@ -66,28 +67,28 @@ class Replica:
 
     @property
     def outlook(self) -> str:
-        """Restarts a replica that failed."""
+        """Says what happens after a failure."""
         return "it is not started again" if self.state == "gone" else f"start {self.num_restarts} of {MOST_RESTARTS} follows"
 
     def begin(self, base_sum: int) -> None:
-        """It runs with the weights of the model's folder, whose bits sum to `base_sum`."""
+        """Reads the sums of a new process. It has the weights of the model's folder, whose bits sum to `base_sum`."""
         self.sent_sum, self.held_sums = base_sum, self._held_sums()
         self.is_exact = self.held_sums == [base_sum]
 
     def require_sum(self, sent: int) -> None:
-        """Raises `weight_sync` if it does not hold the weights whose bits sum to `sent`."""
+        """Raises `weight_sync` if the replica does not hold the weights whose bits sum to `sent`."""
         held = self._held_sums()
         if held != [sent] if self.is_exact else held == self.held_sums and sent != self.sent_sum:
             raise WorkerError("weight_sync", f"vLLM does not hold the new weights: their bits sum to {held}, those sent to {sent}. Restart the run from its last checkpoint.")
         self.sent_sum, self.held_sums = sent, held
 
     def _held_sums(self) -> list[int]:
-        """Returns the sums of the weights in each of its workers."""
+        """Returns the sum of the weights in each worker process."""
         return [int(found) for found in self.process.http.post("/collective_rpc", {"method": "ajet_weight_sum"})["results"]]
 
 
 class Background:
-    """Runs a call in a thread that does not keep the worker from ending."""
+    """Runs a call in a thread that does not prevent the worker from ending."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         self.error: WorkerError | None = None
@@ -106,7 +107,8 @@ class Background:
 
 
 def open_replicas(count: int, start: Callable[[int], VllmProcess]) -> list[Replica]:
-    """Starts all at once and waits until they are ready. If one does not start, raises its error and ends the others."""
+    """Starts all replicas at once and waits until they are ready. If one does not start, ends the others and raises its
+    error."""
     replicas: list[Replica] = []
     try:
         for index in range(count):

@@ -1,16 +1,16 @@
 """Samples through vLLM (0.26 or later), in one server process or in several replicas.
 
-Token ids and logprobs go over its OpenAI-compatible completions. New weights go through its native weight transfer
-(CUDA IPC) between pause and resume. The first rank owns the servers. On the trainer's GPUs every other rank is a
-`VllmPeer`, whose whole copy of the weights feeds the part of a server on its own GPU. With separate GPUs the first rank
-feeds all of them.
+Token ids and logprobs go over vLLM's OpenAI-compatible completions. New weights go through its native weight transfer
+(CUDA IPC) while vLLM is paused. The first rank owns the servers. If vLLM shares the trainer's GPUs, every other rank is
+a `VllmPeer`: it has a whole copy of the weights and feeds the part of a server on its own GPU. If vLLM has separate
+GPUs, the first rank feeds all of them.
 
-An episode stays with one replica, whose prefix cache has the beginning of its prompts. A replica that fails is started
-again, and serves nothing until it has the weights that the others have. Its answers continue at another replica from
-where they broke off. A single server that fails ends the run.
+An episode stays with one replica, whose prefix cache has the beginning of its prompts. If a replica fails, it is
+started again, and its answers continue at another replica. It serves nothing until it has the weights of the others. If
+a single server fails, the run ends.
 
-The requests to vLLM were checked against the sources of 0.26 through 0.33 (see LOG.md). The tests run them against a
-small server that refuses all other requests (`tests/fake_vllm`).
+The requests to vLLM were checked against the sources of 0.26 through 0.33 (see LOG.md). The tests send them to a small
+server that refuses all other requests (`tests/fake_vllm`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ log = logging.getLogger("ajet_torch")
 
 
 class VllmServer:
-    """`policy` holds the whole weights that vLLM is given: the trained model itself, or the sharded run's whole copy."""
+    """`policy` holds the whole weights that vLLM gets: the trained model itself, or the whole copy of a sharded run."""
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         require_vllm()
@@ -84,7 +84,7 @@ class VllmServer:
             log.info("vLLM lays its weights out differently (%d GPUs), so after each step only their change and a probe are checked.", inference.tensor_parallel_size)
 
     def _begin(self, replica: Replica, state: State) -> None:
-        """Shakes hands with a replica that has just started."""
+        """Makes the handshake with a replica that has just started."""
         self.sender.greet(replica.process.http)
         replica.begin(self.base_sum)
         replica.state = state
@@ -109,7 +109,7 @@ class VllmServer:
         self.open = open_
 
     def tick(self) -> list[TokenEvent | CallFailure]:
-        """Sends waiting requests and returns the tokens that have come, after at most 10 ms. Raises `failed` if no
+        """Sends waiting requests, waits at most 10 ms, and returns the tokens that have arrived. Raises `failed` if no
         replica is left."""
         self._poll()
         serving = self._in_state("serving")
@@ -138,7 +138,7 @@ class VllmServer:
         self.streams[call.request.id] = Stream(call, replica, self.context_length, self.events)
 
     def _take(self, stream: Stream, event: TokenEvent | WorkerError | Refused) -> None:
-        """Events of an aborted request, or from a replica that it has left, are dropped."""
+        """Takes events. It drops events of aborted requests, and events of a replica that the request has left."""
         call = stream.call
         if self.streams.get(call.request.id) is not stream:
             return
@@ -157,7 +157,8 @@ class VllmServer:
         return [stream.call for stream in self.streams.values() if stream.server is replica]
 
     def _poll(self) -> None:
-        """If there is only one server, the next call that it does not answer shows that it has ended."""
+        """Detects failed replicas. A single server is checked only for silence, because its next call fails if it has
+        ended."""
         for replica in self.replicas:
             calls = self._answers_of(replica)
             silence = replica.silence(patience(calls)) if calls else None
@@ -179,7 +180,7 @@ class VllmServer:
         return None
 
     def _lose(self, replica: Replica, error: WorkerError) -> None:
-        """Starts a replica again and moves its answers. Raises `error` if none is left."""
+        """Starts a replica again and moves its answers to others. Raises `error` if no replica is left."""
         if len(self.replicas) == 1:
             raise error
         calls = self._answers_of(replica)
@@ -193,8 +194,8 @@ class VllmServer:
             self._move(call, error)
 
     def _move(self, call: Call, error: WorkerError) -> None:
-        """The rest of an answer must come from the weights that its beginning came from, so it cannot wait for a
-        replica."""
+        """Moves an answer to another replica. The rest of an answer must come from the same weights as its beginning,
+        so it cannot wait for a replica to return."""
         call.num_failures += 1
         serving = self._in_state("serving")
         if call.request.id <= PROBE_ID:
@@ -207,8 +208,8 @@ class VllmServer:
             self.waiting.appendleft(call)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Call it only while none of our requests is being sampled. Raises `weight_sync` if no replica holds the new
-        weights afterwards."""
+        """Raises `weight_sync` if no replica holds the new weights afterwards. Call it only if none of our requests is
+        being sampled."""
         take_weights(self.policy.lm, tensors)
         self._feed(self._in_state("outdated", "fed", "serving"))
 
@@ -221,8 +222,8 @@ class VllmServer:
             self._feed(outdated)
 
     def _feed(self, replicas: list[Replica]) -> None:
-        """The pause ends requests that were dropped a moment ago, and empties the prefix cache, which holds keys and
-        values of the old weights."""
+        """Pauses the replicas and sends the weights. The pause ends requests that were just dropped. It also empties
+        the prefix cache, which holds keys and values of the old weights."""
         servers = Broadcast({replica.index: replica.process.http for replica in replicas})
         servers.post("/pause?mode=abort&clear_cache=true")
         sent = self.sender.send(servers)
@@ -238,8 +239,8 @@ class VllmServer:
         self._sort_out(errors, "fed")
 
     def _sort_out(self, errors: dict[int, WorkerError], state: State) -> None:
-        """Replicas that were fed get `state`, or are lost. Raises if all failed and there is no other, because starting
-        them again would not help."""
+        """Gives `state` to the replicas that took the weights, and restarts those that failed. If all failed and no
+        other is left, raises, because a restart would not help."""
         fed = self._in_state("fed")
         if errors and len(errors) == len(fed) and not self._in_state("starting", "outdated", "serving", "ending"):
             raise next(iter(errors.values()))
@@ -250,8 +251,8 @@ class VllmServer:
                 replica.state = state
 
     def fingerprint(self) -> int | None:
-        """vLLM's own sums are compared within `update_weights`: joined, split and merged weights cannot be matched with
-        the trainer's tensors."""
+        """Returns None. `update_weights` compares vLLM's own sums, because joined, split and merged weights cannot be
+        matched with the trainer's tensors."""
         return None
 
     def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:
@@ -283,7 +284,7 @@ def patience(calls: list[Call]) -> float:
 
 
 class VllmPeer(IdleServer):
-    """Takes no requests. It passes on the weights of its GPU, which it shares with vLLM."""
+    """Takes no requests. It sends the weights to vLLM on the GPU that they share."""
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         self.policy, self.group = policy, ranks

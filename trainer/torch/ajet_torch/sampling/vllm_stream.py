@@ -1,7 +1,7 @@
-"""One request at one vLLM server: its body, its answer token by token, and the rest of it after a server has failed.
+"""One request to one vLLM server: its body, its answer token by token, and how it continues after a server has failed.
 
-This is not `@agentjet/model-client`, because it is a completion of token ids over a Unix socket inside the worker, and
-it continues at another replica.
+This file does not use `@agentjet/model-client`, because the worker sends token ids over a Unix socket and can continue
+an answer at another replica.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ class Call:
     num_failures: int = 0
 
     def rest(self) -> SampleRequest:
-        """Returns the rest that is still to be sampled. The received tokens came from the same weights, so they are
-        part of the prompt now. The random numbers that drew them must not draw the rest.
-        """
+        """Returns the request for the missing tokens. The received tokens came from the same weights, so they become
+        part of the prompt. The seed changes, so that the rest does not repeat the random numbers of the beginning."""
         if not self.heard:
             return self.request
         prompt = np.concatenate([self.request.prompt_ids, np.asarray(self.heard, np.int32)])
@@ -51,7 +50,7 @@ Events = queue.SimpleQueue[tuple["Stream", "TokenEvent | WorkerError | Refused"]
 
 
 class Stream:
-    """A call at a server. A separate thread puts its results into `events`, until an error or the last token."""
+    """A call in progress at a server. A thread puts its results into `events`, until an error or the last token."""
 
     def __init__(self, call: Call, server: Replica, context_length: int, events: Events) -> None:
         self.call, self.server, self.events = call, server, events
@@ -62,7 +61,7 @@ class Stream:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def cancel(self) -> None:
-        """vLLM frees a request whose client disconnects."""
+        """Disconnects, so that vLLM frees the request."""
         self.is_cancelled.set()
         self.connection.hang_up()
 
@@ -92,7 +91,8 @@ class Stream:
 
 
 def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]:
-    """With `return_tokens_as_token_ids` the strings that come with logprobs are not decoded, since nothing reads them."""
+    """Returns the body of the completion request. `return_tokens_as_token_ids` prevents vLLM from decoding the strings
+    that come with logprobs, which nothing reads."""
     room = context_length - len(request.prompt_ids)
     return {
         "model": MODEL_NAME, "prompt": request.prompt_ids.tolist(), "max_tokens": min(request.max_tokens, room), "temperature": request.temperature,
@@ -109,11 +109,11 @@ def chunks_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[TokenEvent]:
-    """Returns tokens in order. Each token is held back until the next one comes, because the last token has to carry
+    """Returns tokens in order. It holds each token back until the next one arrives, because the last token has to carry
     the finish reason, which may come in a chunk without tokens.
 
-    Raises ValueError for an error in the middle of the stream, for an answer that the server gave up (`abort`,
-    `error`), and for an answer that just ends.
+    Raises ValueError for an error in midstream, for an answer that the server gave up (`abort`, `error`), and for an
+    answer that ends without a finish reason.
     """
     held: TokenEvent | None = None
     finish: str | None = None

@@ -1,15 +1,16 @@
-"""The trainer's side of vLLM's weight transfer, engine `ipc`, packed: new weights go through one buffer in GPU memory.
+"""The trainer's side of vLLM's weight transfer (engine `ipc`, packed). New weights go through one buffer in GPU memory.
 
-The messages go over HTTP, as vLLM's HTTPVLLMWeightSyncClient sends them. Its Python classes for this change with every
-second release (none in 0.26; a source's `metadata()` and iteration until 0.32; a cached property and `iter_full` in
-0.33). The wire format changed once: 0.26 wants `packed` with each update; 0.27 and later want it once, at the
-handshake.
+The messages go over HTTP, as vLLM's HTTPVLLMWeightSyncClient sends them. The worker does not use vLLM's Python classes,
+because they change with every second release (0.26 has none; until 0.32 a source has `metadata()` and is iterated; 0.33
+has a cached property and `iter_full`). The wire format changed once: 0.26 expects `packed` with each update, and 0.27
+and later expect it once, at the handshake.
 
-The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. So nothing is
-exported per tensor (PyTorch wraps a storage again at each export), and any model fits if its largest tensor does.
+The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. Tensors are not
+exported one by one, because PyTorch wraps a storage again at each export. Any model fits if its largest tensor fits the
+buffer.
 
-If vLLM holds all weights as they were loaded, its worker loads each chunk in place (vllm_worker.py). vLLM's own update
-also handles quantized models, and takes several times as long.
+If vLLM holds all weights as they were loaded, its worker loads each chunk in place (vllm_worker.py). Otherwise vLLM's
+own update loads them. It also handles quantized models, and takes several times as long.
 """
 
 from __future__ import annotations
@@ -35,9 +36,8 @@ Named = tuple[str, torch.Tensor]
 
 
 class WeightSender:
-    """There is one on each rank of the group. `devices` are the GPUs of vLLM on which this rank exports a buffer. A
-    rank without any only takes part in the steps.
-    """
+    """Sends the weights of one rank. `devices` are the GPUs of vLLM on which this rank exports a buffer. A rank without
+    such GPUs takes part in the steps and sends nothing."""
 
     def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, version: tuple[int, int], devices: list[torch.device]) -> None:
         self.policy, self.config, self.ranks = policy, config, ranks
@@ -57,8 +57,8 @@ class WeightSender:
         self.is_direct = self.is_direct and set(found) == {"yes"}
 
     def send(self, servers: Broadcast) -> int:
-        """Sends all weights. Every rank calls it; ranks without a server pass none. Returns the sum of the weights' bit
-        patterns."""
+        """Sends all weights. Every rank calls it; ranks without a server pass none. Returns the sum of the bit patterns
+        of the weights."""
         sums: list[torch.Tensor] = []
         self.is_direct or servers.post("/start_weight_update")
         for chunk in chunks(self._weights(), self.chunk_bytes):
@@ -81,7 +81,7 @@ class WeightSender:
         return weight_sum(self._weights())
 
     def _weights(self) -> Iterator[Named]:
-        """Returns weights with LoRA merged in, under the names that vLLM knows."""
+        """Returns the weights under the names that vLLM knows. LoRA is merged."""
         state = {name: parameter.detach() for name, parameter in self.policy.lm.named_parameters()}
         return fold_adapters(state, self.config.lora) if self.config.lora.rank else iter(state.items())
 
@@ -94,7 +94,7 @@ class WeightSender:
 
 
 def chunks(weights: Iterator[Named], limit: int) -> Iterator[list[Named]]:
-    """Groups weights in order. Each group has as many bytes as fit."""
+    """Groups the weights in order. Each group has as many bytes as fit the buffer."""
     chunk: list[Named] = []
     size = 0
     for name, tensor in weights:
@@ -119,8 +119,8 @@ def fill(buffer: torch.Tensor, chunk: list[Named]) -> None:
 
 
 def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
-    """Allocates outside of expandable segments, in which the worker is started: PyTorch refuses to share those with
-    other processes."""
+    """Allocates outside of expandable segments, because PyTorch does not share their memory with other processes. The
+    worker uses them for all other memory."""
     if device.type != "cuda" or "expandable_segments:True" not in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
         return torch.empty(num_bytes, dtype=torch.uint8, device=device)
     set_allocator = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch.cuda.memory._set_allocator_settings
@@ -132,8 +132,8 @@ def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
 
 
 def export(buffer: torch.Tensor) -> dict[str, Any]:
-    """Returns the GPU's UUID with the arguments of PyTorch's `rebuild_cuda_tensor`. Host memory, which only the tests
-    use, is identified by its file."""
+    """Returns the UUID of the GPU with the arguments of PyTorch's `rebuild_cuda_tensor`. Tests use host memory instead,
+    which is identified by its file."""
     if not buffer.is_cuda:
         return {"cpu": buffer.untyped_storage()._share_filename_cpu_()}
     _, arguments = reduce_tensor(buffer)

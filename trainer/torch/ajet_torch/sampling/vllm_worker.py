@@ -19,7 +19,7 @@ PLAIN_MODULES = {"Attention"}
 
 
 class WeightReader:
-    """Mixed into vLLM's worker. Its names must not be the worker's own."""
+    """A mixin for vLLM's worker. Its names must not clash with those of the worker."""
 
     get_model: Any
 
@@ -29,14 +29,13 @@ class WeightReader:
         return str(weight_sum(self.get_model().named_parameters()))
 
     def ajet_holds_plain_weights(self) -> str:
-        """Returns "yes" if `ajet_load` may be used: no value that is derived from the weights after loading would
-        become outdated."""
+        """Returns "yes" if `ajet_load` may be used: after it, no value that vLLM derived from the loaded weights is
+        outdated."""
         return "yes" if hasattr(self.get_model(), "load_weights") and all(map(is_plain, self.get_model().modules())) else "no"
 
     def ajet_load(self, description: str) -> None:
-        """Loads the tensors of one chunk from the trainer's buffer into the model in place. vLLM's own update builds
-        each layer again first, for quantized layers, and takes several times as long.
-        """
+        """Loads the tensors of one chunk from the trainer's buffer into the model in place. vLLM's own update, which
+        also handles quantized layers, first builds each layer again and takes several times as long."""
         chunk = json.loads(description)
         packed = open_buffer(pickle.loads(base64.b64decode(chunk["handles"])), getattr(self, "device", None))
         parts = packed[: sum(chunk["sizes"])].split(chunk["sizes"])
@@ -53,7 +52,7 @@ def is_plain(module: torch.nn.Module) -> bool:
 
 
 def open_buffer(handles: dict[str, Any], device: torch.device | None) -> torch.Tensor:
-    """Does the reverse of vllm_weights.export."""
+    """Opens the buffer that vllm_weights.export has exported."""
     if device is None or device.type != "cuda":
         return torch.empty(0, dtype=torch.uint8).set_(torch.UntypedStorage._new_shared_filename_cpu(*handles["cpu"]))
     arguments = list(handles[str(torch.cuda.get_device_properties(device).uuid)])

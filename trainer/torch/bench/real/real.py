@@ -1,9 +1,13 @@
-"""How long does a real model train until its agent has learned, with `ajet` and with TRL?
+"""How long must a real model train before its agent has learned the task, with `ajet` and with TRL?
 
-Each process makes one row: an engine, a task, a seed, a rate, cold (a new folder for compiled code) or warm. `ajet` is
-the command of the product: Node, the torch worker and the builtin sampler. TRL is GRPOTrainer with transformers' own
-generation or vLLM. Both read the files of `tasks.py`. Reached means that two steps in a row have a sampled success of
-0.95 or more. In `calculator`, two greedy evaluations in a row count, which are outside of the clock. A run that has not reached it after --seconds has null steps.
+Each process measures one run and writes one row. The row has the engine, the task, the seed, the learning rate, and
+whether the start was cold (with an empty folder for compiled code) or warm. `ajet` runs the command that users run:
+Node, the torch worker and the builtin sampler. TRL runs GRPOTrainer, which samples with the generation of transformers.
+Both engines read the files that `tasks.py` writes.
+
+An agent has learned `json` when two training steps in a row have a sampled success of 0.95 or more. It has learned
+`calculator` when two greedy evaluations in a row have that success. The clock does not count evaluations. If the agent
+has not learned its task after --seconds, `steps_to_095` is null.
 
     python real.py MODEL --engine ajet --ajet "node packages/cli/bin/ajet.js" --task json --seed 1 --rate 1e-4 --start cold --out real.json
 """
@@ -35,7 +39,7 @@ EVALUATE_EVERY = 2
 
 
 class PeakMemory:
-    """Reads the used memory of the GPU from nvidia-smi twice a second."""
+    """Reads how much GPU memory is in use from nvidia-smi, twice a second."""
 
     def __init__(self) -> None:
         self.gib, self.stopped = 0.0, threading.Event()
@@ -113,13 +117,14 @@ def read_lines(runs: Path, name: str) -> list[dict[str, Any]]:
 
 
 def steps_to_mark(task: str, rows: list[dict[str, Any]], evaluations: list[dict[str, Any]]) -> int | None:
-    """Finds the first two consecutive steps, or evaluations, that reach the mark. Returns the later one."""
+    """Finds the first two consecutive steps, or evaluations, with a success of MARK or more. Returns the number of the
+    second."""
     series = [(row["step"], row["success_rate"]) for row in (evaluations if task == "calculator" else rows)]
     return next((step for (_, one), (step, other) in zip(series, series[1:]) if min(one, other) >= MARK), None)
 
 
 def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """TRL supports one turn, so this engine runs only the task `json`."""
+    """Runs the task `json`. The script does not train `calculator` with TRL, because that task has two turns."""
     import torch
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback

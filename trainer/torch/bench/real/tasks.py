@@ -1,8 +1,9 @@
-"""The two tasks of `real`, as files that both engines read: JSON extraction in one turn, and a calculator in two.
+"""Writes the two tasks of `real.py` as files that both engines read: JSON extraction in one turn, and a calculator in
+two turns.
 
-A row has the messages of the prompt, and what the answer must be. The prompts show solved examples, because a model of
-135M parameters does not know the form. In `calculator` the first answer is a call such as `calc: 12 * 7`, whose result
-comes back as a message, and the second answer is the number.
+Each row has the messages of the prompt and the right answer. The prompts show solved examples, because a model of 135M
+parameters does not know the required form. In `calculator` the model first writes a call such as `calc: 12 * 7`. The
+result comes back as a message, and the model answers with the number.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def message(role: str, content: str) -> dict[str, str]:
 
 
 def problem(rng: np.random.Generator, form: int) -> tuple[str, str, str]:
-    """Returns a question, the call that solves it, and the number."""
+    """Returns a question, the call that computes its answer, and the answer."""
     words, operator = FORMS[form]
     a, b = sorted((int(rng.integers(3, 99)), int(rng.integers(3, 99))), reverse=True)
     value = {"+": a + b, "-": a - b, "*": a * b}[operator]
@@ -64,7 +65,7 @@ ROWS = {"json": json_row, "calculator": calculator_row}
 
 
 def write(task: str, folder: Path, count: int, seed: int) -> None:
-    """Writes training.jsonl and validation.jsonl, which share no question."""
+    """Writes training.jsonl and validation.jsonl. No question is in both."""
     folder.mkdir(parents=True, exist_ok=True)
     held_out = [ROWS[task](np.random.default_rng(10_000 + i)) for i in range(HELD_OUT)]
     taken = {row["messages"][-1]["content"] for row in held_out}
@@ -79,7 +80,7 @@ def write(task: str, folder: Path, count: int, seed: int) -> None:
 
 
 def is_right(task: str, row: dict[str, object], answer: str) -> bool:
-    """Returns whether the last answer is right."""
+    """Returns whether the agent's last answer is right."""
     if task == "calculator":
         return answer.strip() == row["answer"]
     try:
