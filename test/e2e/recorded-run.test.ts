@@ -144,7 +144,7 @@ it('makes a step again from its manifest, wherever in it the process died', asyn
   const inRedo = await resume(folder, { DIE_AT: 'step 5' });
   expect(inRedo).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringMatching(/Repeating steps 4 to 5/) });
   const beforeSaving = await resume(folder, { DIE_AT: 'save 6' });
-  expect(beforeSaving).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringMatching(/Steps 4 to 5 are made/) });
+  expect(beforeSaving).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringMatching(/Repeating steps 4 to 5/) });
   const last = await resume(folder);
   expect(last).toMatchObject({ code: 0, stdout: expect.stringMatching(/Repeating steps 4 to 6/) });
   await expectEqualToWhole(run);

@@ -42,6 +42,8 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
   expect(Object.keys(result)).toEqual([
     'success_before',
     'success_after',
+    'success_change',
+    'success_change_interval',
     'seconds',
     'seconds_sampling',
     'seconds_training',

@@ -11,8 +11,9 @@ import { type ChoiceTask, tasksOf } from './functions.js';
 
 /** Takes the first accepted value of each argument, and leaves out what may be left out. */
 export function goldAnswer(gold: string): { readonly name: string; readonly arguments: string } {
-  const [[name = '', accepted] = []] = Object.entries(JSON.parse(gold) as Readonly<Record<string, object>>);
-  const written = Object.entries(accepted ?? {}).flatMap(([parameter, values]) => {
+  const [call] = Object.entries(JSON.parse(gold) as Readonly<Record<string, object>>);
+  const [name, accepted] = call ?? ['', {}];
+  const written = Object.entries(accepted).flatMap(([parameter, values]) => {
     const [first] = values as readonly unknown[];
     return first === '' || (values as readonly unknown[]).includes('') ? [] : [[parameter, withoutChoices(first)]];
   });

@@ -38,7 +38,8 @@ type Case = {
 /** A part of the reward is for an expression that can be read. */
 const countdownJudge: Judge = {
   judge({ metadata }, output) {
-    const value = calculate(String(output.metadata?.['answer'] ?? ''));
+    const answer = output.metadata?.['answer'];
+    const value = calculate(typeof answer === 'string' ? answer : '');
     const isSuccess = value === String(metadata['target']);
     return { reward: isSuccess ? 1 : /^-?\d/.test(value) ? 0.1 : 0, isSuccess };
   },

@@ -37,7 +37,8 @@ export function openSteadyModel(
     settle: async () => undefined,
     close: async () => undefined,
   };
-  const folder = { dir: path.resolve(dir) };
+  const none = async (): Promise<readonly []> => [];
+  const folder = { dir: path.resolve(dir), readMetrics: none, readEvaluations: none };
   const run = { folder, policies: [{ name: 'default', config, folder, openWeights: async () => weights }] };
   return openSwarmModel(run as unknown as ServedRun, records, { ...(idleMs !== undefined && { idleMs }) });
 }

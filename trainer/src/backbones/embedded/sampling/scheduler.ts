@@ -16,7 +16,7 @@ import { recomputeDistribution } from './recompute-distribution.js';
 import type { DecodeBatch } from './decode-batch.js';
 import { drawToken, noiseOf } from './sampler.js';
 import type { SampledToken } from './sampler.js';
-import { Sequence } from './sequence.js';
+import { Sequence, sharesPrefix } from './sequence.js';
 import type { Job } from './sequence.js';
 import { StepInputBuilder } from './step-input.js';
 import type { StepModel, StepShape } from './step-model.js';
@@ -389,12 +389,6 @@ const brokenWeights =
 /** Returns whether the sequence is among the rows that still read prompts. */
 function isReading({ place }: Sequence): boolean {
   return place !== null && place.row >= place.batch.numDecoding;
-}
-
-function sharesPrefix(sequence: Sequence, other: Sequence, length: number): boolean {
-  if (sequence.length <= length || other.length < length) return false;
-  for (let index = 0; index < length; index += 1) if (sequence.idAt(index) !== other.idAt(index)) return false;
-  return true;
 }
 
 function moveSequence(sequence: Sequence, target: DecodeBatch): void {

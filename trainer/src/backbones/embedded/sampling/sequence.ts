@@ -102,3 +102,10 @@ export class Sequence {
     this.#logprobs.set(logprobs);
   }
 }
+
+/** Returns whether both begin with the same `length` tokens, and the first one is longer than that. */
+export function sharesPrefix(sequence: Sequence, other: Sequence, length: number): boolean {
+  if (sequence.length <= length || other.length < length) return false;
+  for (let index = 0; index < length; index += 1) if (sequence.idAt(index) !== other.idAt(index)) return false;
+  return true;
+}
