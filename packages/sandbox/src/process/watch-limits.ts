@@ -48,10 +48,23 @@ export function watchLimits(
 
 export type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
 
+/** A process that has exited may leave another one that keeps its pipes open. They are closed after this time. */
+const openPipesMs = 5000;
+
+/** Resolves when the process has exited and its output was read. */
 export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
     child.once('error', (failure) => resolve({ status: null, signal: null, failure }));
-    child.once('close', (status, signal) => resolve({ status, signal, failure: null }));
+    child.once('exit', () => {
+      timer = setTimeout(() => {
+        for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
+      }, openPipesMs);
+    });
+    child.once('close', (status, signal) => {
+      clearTimeout(timer);
+      resolve({ status, signal, failure: null });
+    });
   });
 }
 
