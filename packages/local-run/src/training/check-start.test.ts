@@ -17,7 +17,10 @@ it('refuses groups of one episode if the algorithm compares them', () => {
 });
 
 it.each([
-  ['rollout.refill_groups=2', /"rollout.refill_groups" is 2, and neither a swarm nor a run of several policies draws tasks/],
+  [
+    'rollout.refill_groups=2',
+    /"rollout.refill_groups" is 2, and neither a swarm nor a run of several policies draws tasks/,
+  ],
   ['rollout.straggler_patience=9', /"rollout.straggler_patience" is 9, and a step waits for each of its groups/],
 ])('refuses %s for a swarm that would not honour it', (setting, message) => {
   const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };

@@ -49,7 +49,7 @@ export function watchLimits(
 export type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
 
 /** A process that has exited may leave another one that keeps its pipes open. They are closed after this time. */
-const openPipesMs = 5000;
+const openPipesMs = 2000;
 
 /** Resolves when the process has exited and its output was read. */
 export function exitOf(child: ChildProcess): Promise<Exit> {
