@@ -1,5 +1,5 @@
-"""One rank of a small training run for the tests: `run_rank.py OUT_DIR MODE...`. Several processes run it with RANK and
-WORLD_SIZE."""
+"""Runs one rank of a small training run for the tests: `run_rank.py OUT_DIR MODE...`. Each process has RANK and
+WORLD_SIZE in its environment."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make_packs(num: int = 3):
 
 
 def break_pass(trainer: Trainer) -> None:
-    """Makes a step that fails between two layers of a group."""
+    """Makes a step that fails between two layers of a group, and resets the layers."""
     def fail(*_: object) -> None:
         raise ValueError("broken")
 
@@ -77,7 +77,8 @@ def run(out: Path, mode: str, ranks: Ranks) -> dict:
 
 
 def run_vllm(out: Path, mode: str, ranks: Ranks) -> dict:
-    """Compares the sampler's logprobs with the trainer's, with the first weights and after a step."""
+    """Returns the largest gaps between the sampler's logprobs and the trainer's, with the first weights and after a
+    step."""
     inference = InferenceConfig(server="vllm", kv_tokens=64, colocated="alone" not in mode)
     config = WorkerConfig(model_dir=str(out / "model"), optimizer=OptimizerConfig(learning_rate=0.05), inference=inference)
     session = Session(config, Placement(torch.device("cpu"), torch.float32, ranks, ranks.size > 1))

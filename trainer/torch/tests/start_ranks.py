@@ -1,4 +1,4 @@
-"""Starts `run_rank.py` as several processes and waits for them."""
+"""Starts `run_rank.py` in several processes and waits for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parent / "run_rank.py"
 
 
 def start_ranks(out: Path, size: int, *modes: str, nodes: int = 1) -> None:
-    """`nodes` is the number of launchers that would have started them. The environment says so, as torchrun's does."""
+    """Sets the environment as torchrun does if `nodes` launchers start the processes."""
     env = {**os.environ, "WORLD_SIZE": str(size), "AJET_STORE": str(out / f"store-{size}-{modes[0]}"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(SCRIPT), str(out), *modes]
     each = size // nodes

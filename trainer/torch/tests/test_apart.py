@@ -1,5 +1,5 @@
-"""A worker whose sampler has separate GPUs: answers continue while a step is computed, each from one version of the
-weights."""
+"""Tests a worker whose sampler has separate GPUs: answers continue during a step, and each comes from one version of
+the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The builtin sampler against transformers' own forward pass: prompts that arrive together, share, continue and fill up."""
+"""Compares the builtin sampler with transformers' own forward pass. Prompts arrive together, share beginnings, continue
+earlier ones, and fill all slots."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def run(server: BuiltinServer, requests: list[SampleRequest]) -> dict[int, list[
 
 @torch.no_grad()
 def check(lm: torch.nn.Module, prompt: np.ndarray, answer: list[tuple[int, float]]) -> None:
-    """Checks that each token is the likeliest after those before it, and that its logprob is the model's."""
+    """Checks that each token is the likeliest at its position, and that its logprob is the model's."""
     ids = torch.tensor([[*prompt.tolist(), *(token for token, _ in answer)]])
     logprobs = lm(input_ids=ids, use_cache=False).logits[0].log_softmax(-1)
     for at, (token, logprob) in enumerate(answer, len(prompt) - 1):

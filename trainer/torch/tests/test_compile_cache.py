@@ -1,4 +1,4 @@
-"""Tests that compiled kernels are kept on the machine, in a folder of the user."""
+"""Tests that compiled kernels are kept on the machine, in the user's cache folder."""
 
 from __future__ import annotations
 

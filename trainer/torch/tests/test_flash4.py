@@ -1,4 +1,4 @@
-"""Tests whether FlashAttention 4 is used, without a GPU."""
+"""Tests when FlashAttention 4 is used. The tests need no GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ajet_torch import flash4
 
 @pytest.fixture
 def hopper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Makes a folder on the import path, on a machine that says it has a Hopper GPU."""
+    """Returns a folder on the import path. The machine claims to have a Hopper GPU."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,5 +1,5 @@
-"""fp8 products against exact ones: how far apart they are, in which graphs they run, and what is refused. On a CPU the
-products are emulated."""
+"""Compares fp8 products with exact ones, and tests which graphs contain them and which settings are refused. On a CPU
+the products are emulated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HALF_STEP = 2.0**-4
 
 
 def uneven(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Returns rows of very different sizes, like the gradients of tokens."""
+    """Returns rows of very different sizes, as gradients of tokens have."""
     torch.manual_seed(seed)
     return torch.randn(shape) * 10.0 ** torch.linspace(-12, 4, shape[0])[:, None]
 
@@ -78,7 +78,7 @@ def test_weights_under_each_other_share_a_scale() -> None:
 
 
 def test_a_product_and_its_gradients_are_near_the_exact_ones() -> None:
-    """Two factors rounded to three bits are each about 2.6% off, and a sum of their products is 3.7% off."""
+    """Rounding to three bits moves each factor by about 2.6%, and therefore a sum of products by 3.7%."""
     torch.manual_seed(0)
     x = torch.randn(256, 64).bfloat16().requires_grad_()
     weights = [torch.randn(n, 64).bfloat16().requires_grad_() for n in (96, 32)]
@@ -104,7 +104,7 @@ def test_only_wide_layers_are_taken_and_siblings_are_one_product(monkeypatch: py
 
 
 def losses(matmul: str, monkeypatch: pytest.MonkeyPatch, steps: int = 40) -> list[float]:
-    """Trains on sentences with a rule by SFT."""
+    """Trains by SFT on sentences that follow a rule, and returns the losses."""
     monkeypatch.setattr(fp8, "LEAST_WIDTH", 32)
     trainer = tiny_trainer(dtype=torch.bfloat16, optimizer=OptimizerConfig(learning_rate=3e-3, weight_decay=0.0))
     if matmul == "fp8":
@@ -153,7 +153,7 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], device: Any, dtype: 
 
 
 def test_a_compiled_layer_computes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Goes through the graph that the GPU compiles, with the gradients of the plain layer."""
+    """Runs the graph that a GPU would compile. The gradients must be those of the layer without compilation."""
     monkeypatch.setattr(fp8, "LEAST_WIDTH", 32)
     lm = tiny_lm("qwen2", torch.bfloat16)
     layer = decoder_layers(lm)[0].mlp
@@ -169,7 +169,7 @@ def test_a_compiled_layer_computes_them(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_sampler_is_compared_with_bfloat16_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    """New weights in the sampler are checked by logprobs, and samplers have no fp8."""
+    """The worker checks new weights by logprobs. Samplers have no fp8, so the check must use bfloat16."""
     monkeypatch.setattr(fp8, "LEAST_WIDTH", 32)
     trainer = tiny_trainer(dtype=torch.bfloat16)
     rows = [np.arange(12, dtype=np.int32)]

@@ -1,4 +1,4 @@
-"""The fused decoding step, with its kernels interpreted on the CPU, against the model's own forward pass."""
+"""Compares the fused decoding step with the model's own forward pass. The kernels are interpreted on the CPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def create_lm(family: str, **own: int) -> torch.nn.Module:
 
 
 def servers(family: str, **own: int) -> tuple[BuiltinServer, BuiltinServer]:
-    """Makes a server with the fused step and one with the model's own step, over equal weights."""
+    """Makes two servers with equal weights: one with the fused step, one with the model's own forward pass."""
     from ajet_torch.sampling.fused import FusedSteps
 
     made = [BuiltinServer(PolicyModel(create_lm(family, **own), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]
@@ -142,7 +142,7 @@ def test_products_of_many_rows_side_by_side_and_in_parts() -> None:
 
 
 def test_the_kernels_compute_what_the_model_does() -> None:
-    """It runs in a separate process, because Triton reads its switch when it is imported."""
+    """The test runs in a separate process, because Triton reads TRITON_INTERPRET when it is imported."""
     pytest.importorskip("triton")
     if INTERPRETED:
         pytest.skip("the outer run's test")

@@ -1,4 +1,4 @@
-"""A generation_config.json that transformers refuses to save does not end a run at its first checkpoint."""
+"""Tests that a run reaches its first checkpoint if transformers refuses to save its generation_config.json."""
 
 from __future__ import annotations
 

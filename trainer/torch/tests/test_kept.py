@@ -1,4 +1,5 @@
-"""Training after top-p or top-k: logprobs, entropies and the KL are of the tokens that the sampler kept."""
+"""Tests training after top-p or top-k. Logprobs, entropies and the KL must be those of the tokens that the sampler
+kept."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ CUTS = {"top_p 0.5": Truncation(0.5, 0), "top_p 0.9": Truncation(0.9, 0), "top_k
 
 
 def sharp_lm(dtype: torch.dtype = torch.float64, seed: int = 0, attention: str = ATTENTION_NAME):
-    """Makes a model with distributions that top-p cuts to few tokens."""
+    """Makes a model with sharp distributions, of which top-p keeps few tokens."""
     lm = tiny_lm("qwen3", dtype, seed, attention)
     with torch.no_grad():
         lm.get_output_embeddings().weight.mul_(12)
@@ -31,7 +32,7 @@ def sharp_lm(dtype: torch.dtype = torch.float64, seed: int = 0, attention: str =
 
 
 def kept_of(logits: np.ndarray, temperature: float, cut: Truncation) -> list[int]:
-    """Computes the set token by token: the likeliest k, then the fewest that hold mass p."""
+    """Computes the kept set token by token: the k likeliest, then the fewest with a mass of at least p."""
     order = np.argsort(-logits, kind="stable")[: cut.top_k or len(logits)]
     p = np.exp(logits[order] / temperature - logits[order].max() / temperature)
     p = p / p.sum()
@@ -45,8 +46,8 @@ def kept_of(logits: np.ndarray, temperature: float, cut: Truncation) -> list[int
 
 
 class Reference:
-    """Computes the loss of rows in float64 by autograd through a dense softmax over each token's own set; sets are
-    those of `start`."""
+    """Computes the loss of rows in float64 by autograd, with a dense softmax over the kept set of each token. The sets
+    come from the weights of `start`."""
 
     def __init__(self, rows, labels, cut: Truncation, loss: LossConfig, start) -> None:
         self.rows, self.labels, self.cut, self.loss = rows, labels, cut, loss
@@ -61,7 +62,7 @@ class Reference:
         return lm(input_ids=torch.from_numpy(row.astype(np.int64))[None], use_cache=False).logits[0]
 
     def logprobs(self, lm, index: int) -> list[torch.Tensor]:
-        """Returns the entropy of the whole set of each supervised token."""
+        """Returns the logprobs of the whole kept set, for each supervised token."""
         row, label = self.rows[index], self.labels[index]
         if len(label["at"]) == 0:
             return []
@@ -94,7 +95,7 @@ class Reference:
 
 
 def drawn_rows(lm, cut: Truncation, temperature: float, seed: int = 0):
-    """Rows whose tokens a sampler drew, so that all but one are in their sets, with the logprobs that it reported."""
+    """Returns rows that a sampler drew, with labels. The behaviour logprobs have noise."""
     rng = np.random.default_rng(seed)
     rows, labels = [], []
     trunk = rng.integers(0, VOCAB, 4).tolist()

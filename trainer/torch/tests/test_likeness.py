@@ -1,4 +1,4 @@
-"""The worker trains what the model's own code computes, or refuses the model by name at the start."""
+"""Tests that the worker trains what the model's own code computes, or refuses the model by name at the start."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_forward_pass_that_differs_from_the_models_own_is_refused_with_the_gap
 
 
 class WithoutWindow(PolicyModel):
-    """Computes layers with a sliding window as if they had none."""
+    """Computes layers with a sliding window as if they had no window."""
 
     def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
         assert isinstance(plan, DensePlan)
@@ -90,7 +90,7 @@ def test_the_scale_of_logits_is_found_without_weights() -> None:
 
 
 class CountedLayer(torch.nn.Module):
-    """Counts how often the layer's last part is computed."""
+    """Counts the computations of the layer's last part."""
 
     def __init__(self, inner: torch.nn.Module) -> None:
         super().__init__()

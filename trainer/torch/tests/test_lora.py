@@ -1,4 +1,5 @@
-"""Adapters on any layer are trained and saved in a folder that transformers opens, or refused at the start."""
+"""Tests that adapters on any layer are trained and saved in a folder that transformers opens, or refused at the
+start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small parts, each against a second implementation."""
+"""Compares the small parts of the worker with a second implementation of each."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_small_models_with_plain_training_compile_once_for_all_sizes() -> None:
 
 
 def empty_qwen2(layers: int) -> Qwen2ForCausalLM:
-    """Returns the shape of Qwen2.5-1.5B without memory."""
+    """Makes a model of the Qwen2.5-1.5B shape without memory for its weights."""
     config = Qwen2Config(hidden_size=1536, num_hidden_layers=layers, num_attention_heads=12, num_key_value_heads=2, intermediate_size=8960, vocab_size=151936, tie_word_embeddings=True)
     with torch.device("meta"):
         return Qwen2ForCausalLM(config)
@@ -354,8 +354,8 @@ def test_a_checkpoint_made_before_the_first_step_resumes(tmp_path: Path, dtype: 
 
 @pytest.mark.parametrize("family, checkpointing", [*((family, False) for family in FAMILIES), ("qwen2", True)])
 def test_joined_projections_are_the_same_layer(family: str, checkpointing: bool) -> None:
-    """Projections are joined only inside a compiled graph. The test counts the graph's own products, so that it cannot
-    pass if nothing is joined."""
+    """Projections are joined only in a compiled graph. The test counts the products of the graph, so it fails if
+    nothing is joined."""
     rng = np.random.default_rng(0)
     rows = random_rows(rng)
     pack = tree_pack(rows, supervise(rng, rows))

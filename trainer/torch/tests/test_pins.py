@@ -1,4 +1,4 @@
-"""Tests which sampler answers an episode's calls."""
+"""Tests which sampler answers the calls of an episode."""
 
 from __future__ import annotations
 

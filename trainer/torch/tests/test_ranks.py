@@ -1,4 +1,4 @@
-"""Any number of processes makes the same steps as one."""
+"""Tests that any number of processes makes the same steps as one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch import nn
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Makes all runs in three starts: one process, two processes that also resume from it, and one that resumes from
-    them."""
+    """Makes all runs in four starts: one process, two processes, one process that resumes from the two, and two nodes
+    of two processes each."""
     path = tmp_path_factory.mktemp("ranks")
     tiny_folder(path / "model", num_hidden_layers=6)
     tiny_folder(path / "untied", "llama", num_hidden_layers=6)

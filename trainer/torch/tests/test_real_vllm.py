@@ -1,8 +1,7 @@
-"""Puts our requests to vLLM through vLLM's own parsers. It is skipped if vLLM itself is not installed, and needs no
-GPU.
+"""Sends our requests through vLLM's own parsers. The tests need no GPU and are skipped if vLLM is not installed.
 
-It also runs with vLLM's bare sources on the path (a wheel's *.py and *.dist-info). LOG.md says how that was done for
-0.26 through 0.33.
+vLLM's bare sources on the path (the *.py and *.dist-info of a wheel) are enough. LOG.md says how 0.26 through 0.33 were
+tested.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def version() -> tuple[int, int]:
 
 
 def module_with(names: list[str], attribute: str) -> Any:
-    """Modules move between versions."""
+    """Returns the module that has the name, because vLLM moves names between modules."""
     for name in names:
         try:
             return getattr(importlib.import_module(name), attribute)

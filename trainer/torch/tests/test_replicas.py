@@ -1,4 +1,4 @@
-"""Several vLLM servers of one worker: episodes, weights and answers as servers come and go."""
+"""Tests several vLLM servers of one worker: episodes, weights, and answers while servers fail and return."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def set_fault(session: Session, index: int, kind: str) -> None:
 
 
 def prompts(session: Session, index: int) -> list[int]:
-    """Returns the first ids of all prompts that a replica was asked."""
+    """Returns the first token id of each prompt that a replica has received."""
     return replica(session, index).process.http.get("/stand_in")["prompts"]
 
 
@@ -87,7 +87,7 @@ def bring_back(session: Session, index: int) -> None:
 
 
 def episode_of(session: Session, index: int) -> str:
-    """Returns a new episode for which a replica is chosen."""
+    """Returns the name of a new episode that is assigned to the replica `index`."""
     for number in range(100):
         name = f"new-{len(session.server.pins.pins)}-{number}"
         if session.server.pins.choose(name, [0, 1], lambda _: 0) == index:
@@ -234,8 +234,8 @@ def servers_of(worker: int) -> list[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")
 def test_a_worker_whose_replicas_are_killed_one_after_the_other_loses_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first replica comes back with the weights of a step that it missed, because no other replica is left to
-    answer."""
+    """When the second replica is killed, the first one has missed a step. It must get those weights, because no other
+    replica can answer."""
     monkeypatch.setenv("FAKE_VLLM_VERSION", "0.33.0")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, str(Path(__file__).parent)]))
     inference = {"server": "vllm", "colocated": False, "kv_tokens": 64, "num_replicas": 2}

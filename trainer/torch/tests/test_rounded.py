@@ -1,4 +1,4 @@
-"""Weights without float32 masters: rounding is fair, and a model learns as with masters."""
+"""Tests weights without float32 masters. Rounding must be unbiased, and a model must learn as with masters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_norm_that_is_not_finite_changes_nothing() -> None:
 
 
 def losses(kind: str, steps: int = 60) -> list[float]:
-    """Trains on sentences with a rule by SFT, with freshly drawn batches."""
+    """Trains by SFT on sentences that follow a rule, with new batches each step, and returns the losses."""
     config = WorkerConfig(master_weights=kind, optimizer=OptimizerConfig(learning_rate=3e-3, weight_decay=0.0), seed=5)
     trainer = Trainer(config, cpu_placement(torch.bfloat16), tiny_lm("qwen2", torch.bfloat16))
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Nodes that see other storage are named before anything is loaded."""
+"""Tests that nodes which see other storage are named before anything is loaded."""
 
 from __future__ import annotations
 

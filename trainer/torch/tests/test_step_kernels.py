@@ -1,5 +1,5 @@
-"""Kernels of the training step, interpreted on the CPU: norm and AdamW over all tensors in one launch each, and one
-pass over the logits."""
+"""Tests the kernels of the training step, interpreted on the CPU: norm and AdamW over all tensors in one launch each,
+and one pass over the logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree gives the gradient of its rows, for every family and every loss."""
+"""Tests that a tree has the gradient of its rows, for every family and every loss."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The worker's side of vLLM, against a small server that speaks only its HTTP interface (tests/fake_vllm)."""
+"""Tests the worker's side of vLLM with a small server that speaks only vLLM's HTTP interface (tests/fake_vllm)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def answers(session: Session, *requests: SampleRequest) -> dict[int, list[TokenE
 
 
 def gap(session: Session, prompt: list[int], events: list[TokenEvent]) -> float:
-    """Returns the gap between the sampler's logprobs and the trainer's."""
+    """Returns the largest gap between the sampler's logprobs and the trainer's."""
     row = np.asarray([*prompt, *(event.token for event in events)], np.int32)
     return float(np.abs(session.trainer.logprobs([row])[0][len(prompt) :] - [event.logprob for event in events]).max())
 
@@ -335,7 +335,7 @@ time.sleep(60)
 
 
 def is_running(pid: int) -> bool:
-    """A zombie process no longer runs, even if no process has waited for it."""
+    """Returns whether the process runs. A zombie, for which no process has waited, does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:

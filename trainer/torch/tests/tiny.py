@@ -1,4 +1,4 @@
-"""Tiny random models and random trees for the tests."""
+"""Makes tiny random models and random trees for the tests."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def tiny_trainer(family: str = "qwen2", dtype: torch.dtype = torch.float64, **op
 
 
 def random_rows(rng: np.random.Generator, num: int = 6, alphabet: int = 3) -> list[np.ndarray]:
-    """Returns rows over few letters, so that they branch early, late and nowhere, with prefixes, duplicates and
-    one-token rows."""
+    """Returns rows over few letters. They branch early, late and nowhere; some are prefixes or duplicates of others,
+    and some have one token."""
     rows = [rng.integers(0, alphabet, rng.integers(1, 12)).astype(np.int32) for _ in range(num)]
     rows.append(rows[0][: max(1, len(rows[0]) // 2)])
     rows.append(rows[1])
@@ -58,7 +58,7 @@ def random_rows(rng: np.random.Generator, num: int = 6, alphabet: int = 3) -> li
 
 
 def supervise(rng: np.random.Generator, rows: list[np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """Supervises a random half of each row's tokens, with weights, advantages and behaviour logprobs."""
+    """Supervises a random half of each row's tokens. Draws their weights, advantages and behaviour logprobs."""
     chosen = [np.flatnonzero(rng.random(len(row)) < 0.6) for row in rows]
     return [
         {"at": at[at > 0], "weights": rng.random(len(at[at > 0])), "advantages": rng.normal(size=len(at[at > 0])), "logprobs": -4 * rng.random(len(at[at > 0]))}
@@ -67,7 +67,7 @@ def supervise(rng: np.random.Generator, rows: list[np.ndarray]) -> list[dict[str
 
 
 def tree_pack(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) -> TreePack:
-    """Builds the trie of the rows in depth-first preorder, token by token, without the packer."""
+    """Builds the trie of the rows in depth-first preorder, token by token, without using the packer."""
     children: list[dict[int, int]] = [{}]
     path_of: list[list[int]] = []
     for row in rows:
@@ -97,7 +97,7 @@ def tree_pack(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) -> Tr
 
 
 def rows_packs(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) -> list[TreePack]:
-    """Packs each row alone."""
+    """Puts each row into its own pack."""
     return [
         with_terms(row, range(len(row)), [len(row)] * len(row), [list(range(len(row)))], [row], [label], first_sequence=i)
         for i, (row, label) in enumerate(zip(rows, labels))

@@ -1,4 +1,4 @@
-"""The routes of the fake vLLM."""
+"""Serves the routes of the fake vLLM."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def choices(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Returns one chunk for each token, the last with the finish reason. Raises OSError after the client has
+        """Yields one chunk for each token. The last chunk has the finish reason. Raises OSError if the client has
         disconnected."""
         pauses = self.server.pauses
         for number, (token, logprob, finish) in enumerate(self.server.model.tokens(body)):

@@ -1,12 +1,20 @@
-"""`python -m vllm.entrypoints.cli.main serve MODEL` speaks the part of vLLM's interface that the worker uses, over
-transformers on a CPU.
+"""A fake vLLM for the tests. `python -m vllm.entrypoints.cli.main serve MODEL` speaks the part of vLLM's interface that
+the worker uses, with transformers on a CPU.
 
-It takes no flag, body field or order of calls that vLLM 0.26 through 0.33 would refuse or not know. Names and shapes
-are those of vLLM's own sources. Unlike the real one it has no batching, and shared host memory instead of CUDA IPC.
-FAKE_VLLM_VERSION sets its version, 0.33.0 by default. FAKE_VLLM_QUANTIZED=1 makes its model differ from the loaded one.
-FAKE_VLLM_FAIL=1 ends it at start. POST /stand_in {"fault": ...} sets a fault: `deaf` takes new weights and drops them;
-`stale` keeps them but samples from the old; `crash` ends with the third token of any answer; `midstream` sends an error
-with the second; `slow` takes 50 ms a token.
+The fake refuses every flag, body field and order of calls that vLLM 0.26 through 0.33 would refuse or not know. Names
+and shapes come from vLLM's sources. In contrast to vLLM it has no batching, and uses shared host memory instead of CUDA
+IPC.
+
+Environment variables change the fake at its start. FAKE_VLLM_VERSION is its version (0.33.0 by default).
+FAKE_VLLM_QUANTIZED=1 makes its model differ from the loaded one. FAKE_VLLM_FAIL=1 ends it.
+
+POST /stand_in {"fault": ...} sets a fault:
+
+    deaf       takes new weights and drops them
+    stale      keeps new weights, but samples from the old
+    crash      ends at the third token of any answer
+    midstream  sends an error with the second token
+    slow       takes 50 ms a token
 """
 
 from __future__ import annotations
@@ -56,7 +64,7 @@ def main() -> None:
 
 
 def end(*_: object) -> None:
-    """Detects that the client has gone, as the real server's parts do."""
+    """Handles SIGTERM. Logs the error that vLLM logs when its processes end together."""
     print("(APIServer pid=1) ERROR 01-01 00:00:00 [async_llm.py:1] AsyncLLM output_handler failed. EngineDeadError: EngineCore encountered an issue.", flush=True)
     os._exit(0)
 

@@ -1,5 +1,5 @@
-"""The model of the fake vLLM. It makes one token at a time, with a prefix cache that goes stale unless it is emptied,
-as the real one's does."""
+"""The model of the fake vLLM. It makes one token at a time. Its prefix cache becomes stale unless the caller empties
+it, as in vLLM."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ UPDATE_FIELDS = {"names", "dtype_names", "shapes", "ipc_handles_pickled", "tenso
 
 
 class Fp8LinearMethod:
-    """In vLLM this is one of the methods that change the weights after loading."""
+    """Has the name of a vLLM method that changes the weights after loading."""
 
 
 class Model:
     def __init__(self, args: argparse.Namespace) -> None:
         self.lm = AutoModelForCausalLM.from_pretrained(args.model, dtype=getattr(torch, args.dtype), local_files_only=True)
         self.sampled = self.lm
-        self.lm.load_weights = lambda weights: self.load_weights(weights)  # not the method, because a copy would keep it
+        self.lm.load_weights = lambda weights: self.load_weights(weights)  # deepcopy would copy the owner of a bound method
         self.lm.quant_method = Fp8LinearMethod() if IS_QUANTIZED else None
         self.fault = ""
         self.lock = threading.Lock()
