@@ -59,7 +59,8 @@ def test_what_a_float32_file_holds_is_what_the_masters_hold(tmp_path: Path) -> N
     for start in ("file", "dithered"):
         trainer = open_with(folder, start)
         found = masters(trainer)
-        apart = [(found[name].view(torch.int32) - stored[name].view(torch.int32)).abs() for name in found]  # a tie may round to the next value
+        # A value halfway between two bfloat16 numbers may move by one bit.
+        apart = [(found[name].view(torch.int32) - stored[name].view(torch.int32)).abs() for name in found]
         assert max(int(each.max()) for each in apart) <= 1 and sum(int(each.sum()) for each in apart) < 10
         assert all(torch.equal(a, b) for a, b in zip(trainer.policy.lm.parameters(), plain.policy.lm.parameters()))
 
