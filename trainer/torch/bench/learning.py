@@ -199,8 +199,7 @@ def small_lm(hidden: int, dtype: torch.dtype, seed: int = 0) -> Qwen2ForCausalLM
 
 
 def small_trainer(device: torch.device, args: argparse.Namespace) -> Trainer:
-    """Makes a trainer. If `--matmul` is not the default, the layers are compiled, and `--pack-tokens` limits the number
-    of pack sizes."""
+    """Makes a trainer. With `--matmul` the layers are compiled, and `--pack-tokens` limits the number of pack sizes."""
     lm = prepare_lm(small_lm(args.hidden, DTYPES[args.dtype], args.seed), device)
     compiled = {"attention": "dense", "compile": "off"} if args.matmul is None else {"attention": "flex", "matmul": args.matmul, "max_pack_tokens": args.pack_tokens}
     options = WorkerConfig(**compiled, master_weights=args.master_weights, optimizer=OptimizerConfig(learning_rate=args.sft_rate, weight_decay=0.0))

@@ -59,8 +59,8 @@ def main() -> None:
 
 
 def summed(kernels: list) -> dict[str, float]:
-    """Returns milliseconds of one GPU: with any kernel, with a kernel other than communication, and with a compute
-    kernel alone."""
+    """Returns milliseconds of one GPU: with any kernel, with a kernel other than communication, and the total of
+    products and attention."""
     others = [kernel for kernel in kernels if kind_of(kernel.name) != "communication"]
     computing = [kernel for kernel in kernels if kind_of(kernel.name) in ("matrix products", "attention")]
     alone = sum(kernel.time_range.elapsed_us() for kernel in computing) / 1e3

@@ -78,7 +78,7 @@ def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict]
 
 
 def sync_seconds(server: VllmServer, trainer: Trainer, repeats: int) -> float:
-    """Measures transfers. Each one has different weights from the last, and skips the probe."""
+    """Returns the median seconds of a transfer. Each transfer has new weights, and its probe counts as passed."""
     times = []
     for _ in range(repeats):
         trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())

@@ -114,7 +114,7 @@ class Sight:
     made: dict[int | None, torch.Tensor] = field(default_factory=dict)
 
     def bias(self, q: torch.Tensor, kv_heads: int, window: int | None) -> torch.Tensor:
-        """[B, 1, H / Hkv x N, length]"""
+        """Returns the bias, [B, 1, H / Hkv x N, length]."""
         if window not in self.made:
             index = torch.arange(self.length, device=q.device)
             visible = index <= self.positions_BN[..., None]
@@ -127,8 +127,8 @@ class Sight:
 
 class PrefillPlan:
     """Caches new tokens of slots_B, [B, N] with padding at the end. Padding has the position `spare`. Each token sees
-    the tokens that its slot holds before it. `stop` is greater than every position. If `fresh` is set, every slot is
-    empty before."""
+    the tokens that its slot holds before it. `stop` is greater than every position. If `fresh` is set, every slot
+    starts empty."""
 
     def __init__(self, cache: SlotCache, slots_B: torch.Tensor, positions_BN: torch.Tensor, stop: int, fresh: bool) -> None:
         self.cache = cache
