@@ -16,7 +16,7 @@ import { recomputeDistribution } from './recompute-distribution.js';
 import type { DecodeBatch } from './decode-batch.js';
 import { drawToken, noiseOf } from './sampler.js';
 import type { SampledToken } from './sampler.js';
-import { Sequence, sharesPrefix } from './sequence.js';
+import { isReading, Sequence, sharesPrefix } from './sequence.js';
 import type { Job } from './sequence.js';
 import { StepInputBuilder } from './step-input.js';
 import type { StepModel, StepShape } from './step-model.js';
@@ -385,11 +385,6 @@ export class Scheduler {
 
 const brokenWeights =
   'The model computed probabilities that are not numbers. Its weights contain NaN or infinite values, or its computation overflows. Load an earlier checkpoint, and train with a lower learning rate.';
-
-/** Returns whether the sequence is among the rows that still read prompts. */
-function isReading({ place }: Sequence): boolean {
-  return place !== null && place.row >= place.batch.numDecoding;
-}
 
 function moveSequence(sequence: Sequence, target: DecodeBatch): void {
   const { place } = sequence;

@@ -109,3 +109,8 @@ export function sharesPrefix(sequence: Sequence, other: Sequence, length: number
   for (let index = 0; index < length; index += 1) if (sequence.idAt(index) !== other.idAt(index)) return false;
   return true;
 }
+
+/** Returns whether the sequence is among the rows that still read prompts. */
+export function isReading({ place }: Sequence): boolean {
+  return place !== null && place.row >= place.batch.numDecoding;
+}
