@@ -71,7 +71,7 @@ describe('the gate of a release', () => {
     const { color, reasons } = await judgeGains(usual, [0.04, -0.06, -0.06]);
     expect(color).toBe('red');
     expect(reasons).toEqual([expect.stringContaining('4 of 6 seeds gained less than half')]);
-    // If the gain is large, half of it decides as before.
+    // If the gain of the baseline is large, its noise changes nothing: half of the gain is the limit.
     expect((await judgeGains([0.6, 0.62, 0.61], [0.29, 0.29, 0.6])).color).toBe('red');
     expect((await judgeGains([0.6, 0.62, 0.61], [0.31, 0.31, 0.6])).color).toBe('green');
   });

@@ -37,7 +37,7 @@ function drawGold(gold: string, random: Random): { readonly name: string; readon
   return { name: name ?? '', texts };
 }
 
-/** Records list the accepted values of each key. */
+/** Draws one value for each key, because a gold record lists all accepted values of a key. */
 function drawRecord(record: Readonly<Record<string, unknown>>, random: Random): object {
   const drawn = Object.entries(record).map(
     ([key, values]) => [key, Array.isArray(values) ? pick(values, random) : values] as const,

@@ -23,7 +23,7 @@ export class FactsJudge {
   }
 }
 
-/** Scores both by rules: the share of facts found, minus half the share of turns without exactly one question. */
+/** Scores facts and questions by rules: the share of facts found, minus half the share of turns without exactly one question. */
 export class RuleJudge {
   judge({ metadata }: Task, output: WorkflowOutput): Verdict {
     const questions = read(output);

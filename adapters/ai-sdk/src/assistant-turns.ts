@@ -28,7 +28,7 @@ function turnOf(part: Part | undefined): unknown {
   return part?.providerOptions?.[key]?.['turn'];
 }
 
-/** In a stream, thinking ends before the turn is known, so it belongs to the part after it. */
+/** Finds the turn of a thinking part in the next part. In a stream, thinking ends before its turn is known, so it carries none. */
 function turnAfterThinking(parts: readonly Part[]): unknown {
   return parts[0]?.type === 'reasoning' ? turnOf(parts.find(({ type }) => type !== 'reasoning')) : undefined;
 }
@@ -54,8 +54,8 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool-call').filter((part) => !isProviders(part));
   const kept = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
-  // The SDK shows the arguments as the tool's schema parsed them. The tracker knows the schema and can distinguish that
-  // from an edit.
+  // The SDK changes the arguments when it parses them with the tool's schema. The tracker knows the schema, so it can
+  // distinguish this change from an edit.
   const shown = { content, reasoning, toolCalls: calls.map(toToolCall) };
   return (
     restoreTurn(kept, shown) ?? {

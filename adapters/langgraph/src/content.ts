@@ -8,7 +8,7 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/mes
  */
 type Block = Readonly<Record<string, unknown>>;
 
-/** The call itself is in `tool_calls`, or in a block of the first list. */
+/** Types of blocks that belong to calls. A whole call is a block of the first list, or is in `tool_calls` of the message. */
 const calls = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'function_call']);
 const partsOfCalls = new Set(['tool_call_chunk', 'input_json_delta', 'functionCall', 'toolUse']);
 
@@ -60,7 +60,7 @@ function idOf({ id, call_id: callId }: Block): string | undefined {
   return typeof given === 'string' ? given : undefined;
 }
 
-/** An answer may come from another model. The words of users, tools and the system are for this model. */
+/** Whether another model may have written the message. Messages of users, tools and the system are always for this model. */
 function isForeign({ type }: BaseMessage): boolean {
   return type === 'ai';
 }

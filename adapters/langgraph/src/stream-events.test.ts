@@ -25,7 +25,7 @@ function extendsPrevious({ engine }: ScriptedEpisode, at: number): boolean {
   return before !== undefined && seen.every((id, index) => prompt[index] === id);
 }
 
-/** The kind of each answer, by the last event of a version. */
+/** Answers with calls, by what they contain. */
 const replies = {
   'text and a call': `Summing. ${call('{"b": 2,  "a":1.0}')}`,
   'two calls': `${call('{"a": 1, "b": 2}')}${call('{"a": 3,"b": 4}')}`,

@@ -103,8 +103,8 @@ export function toDeltaChunk(delta: ChatDelta): ChatGenerationChunk {
 }
 
 /**
- * The last piece holds everything that is known only at the end. The kept turn comes whole and once, because LangChain
- * joins the strings of chunks.
+ * The last piece holds everything that is known only at the end. It has the whole turn, which no other piece
+ * contains, because LangChain would join the strings of several pieces.
  */
 export function toFinalChunk(response: ChatResponse): ChatGenerationChunk {
   const message = new TunedMessageChunk({

@@ -58,12 +58,15 @@ export type EvaluateOptions = RunOptions & {
 export type ProbeOptions = RunOptions & {
   /** The least number of tasks. Default: 16. More are probed if there is time. */
   readonly tasks?: number;
-  /** Temperatures in addition to `rollout.temperature`. Default: one, 0.7 or 1. */
+  /** Temperatures in addition to `rollout.temperature`. Default: 0.7 if that is above 0.85, otherwise 1. */
   readonly temperatures?: readonly number[];
 };
 
 export type CalibrateOptions = {
-  /** Labels from this value are a success, unless the line says so itself. Default: half of the highest label. */
+  /**
+   * A label of at least this value is a success. `is_success`, or a label of true or false, overrides this. Default: half
+   * of the highest label.
+   */
   readonly successFrom?: number | null;
   /** The number of concurrent examples. Default: 8. */
   readonly parallel?: number;
@@ -105,8 +108,8 @@ export class AgentJetJob {
   }
 
   /**
-   * Sets the settings of a registration that this job got as its backbone, algorithm, data or judge, typed by its own
-   * section. Throws ConfigError `not_given` for any other registration.
+   * Changes the settings of a registration that this job got as its backbone, algorithm, data or judge. The section of
+   * the registration defines the type of the settings. Throws ConfigError `not_given` for any other registration.
    */
   setSection<Section extends z.ZodObject>(
     entry: { readonly name: string; readonly section: Section; readonly isFlat?: boolean },
@@ -232,7 +235,10 @@ export class AgentJetJob {
     return { ...result, ...(success !== undefined && { success }) };
   }
 
-  /** Evaluates what was imitated, if there are a workflow and tasks. The training is saved, so a failure is a notice. */
+  /**
+   * Evaluates the model after imitation, if there are a workflow and tasks. A failure is only a notice, because the model
+   * is already saved.
+   */
   async #measureImitated(
     { modelDir, isInterrupted }: SftResult,
     { listener, signal }: { readonly listener: JobListener; readonly signal: AbortSignal | undefined },

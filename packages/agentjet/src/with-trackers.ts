@@ -15,7 +15,7 @@ export async function withTrackers<T>(
   run: (onEvent: JobListener) => Promise<T>,
 ): Promise<T> {
   const names = trackerNames(config);
-  // A run of several policies has metrics for each of them, and follows them itself.
+  // A run of several policies has separate metrics for each policy, and starts their trackers itself.
   if (names.length === 0 || Object.keys(config.swarm.policies).length > 0) return run(onEvent);
   let followed: FollowedRun | undefined;
   const { projectName: project, experimentName: experiment } = config;

@@ -16,8 +16,8 @@ import { isAgreement, uncounted, type Flying, type Look } from './collection.js'
 import { nextWindow } from './window.js';
 
 /**
- * Rules for what one step takes and whether another group may be drawn. To limit staleness, a draw waits; no group is
- * dropped.
+ * Rules for what one step takes and whether another group may be drawn. If another group could become too stale, it is
+ * not drawn yet. No group is dropped because of staleness.
  */
 export type BatchRules = DrawRules;
 

@@ -37,8 +37,8 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
 }
 
 /**
- * Leaves out the rows, which are large and which few readers need. Copies the keys one by one, because removing two
- * keys costs more time than the rest of an end.
+ * Leaves out the rows, which are large and which few readers need. Copies the keys one by one, because it takes longer to
+ * remove two keys from a copy than to apply the rest of the record.
  */
 function withoutContent(record: EndRecord): Omit<EndRecord, 'content' | 'bytes'> {
   const { rewards, turnRewards } = record;

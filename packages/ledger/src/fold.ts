@@ -28,8 +28,8 @@ import {
  */
 
 /**
- * Returns the state of a whole store. `finished` records are applied first, from any position: a file may still exist
- * after its groups were finished in a later file, and its records must then change nothing.
+ * Returns the state of a whole store. All `finished` records are applied before the others. An old file may still have
+ * records of a group that is finished in a later file, and these records must change nothing.
  */
 export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   const state = createState();

@@ -122,7 +122,7 @@ export type EndRecord = {
   readonly policy: FailedEpisodePolicy;
   /** Revision of the reward. By default it is the revision of the claim. */
   readonly revision: string;
-  /** Generated tokens and seconds, which are compared between trained and claimed episodes. */
+  /** The generated tokens, and the seconds that the episode took. Metrics compare lost and trained episodes by them. */
   readonly tokens: number;
   readonly seconds: number;
   /** False if it was lost while the whole run was paused for an outage, which says nothing about this place. */
@@ -168,7 +168,7 @@ export type DropRecord = {
   readonly isCounted: boolean;
 };
 
-/** Places that are given up. Those of their episodes that are not pooled are dropped for the reason. */
+/** Places that are given up. Their episodes are dropped for `reason`, except pooled ones. */
 export type GiveUpRecord = {
   readonly kind: 'give_up';
   readonly groupId: string;

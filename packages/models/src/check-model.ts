@@ -29,7 +29,7 @@ export type BackboneCheck = {
   readonly sampling: NeedVerdict | undefined;
   /** The reason why it cannot run this model. */
   readonly problem: string | undefined;
-  /** Present if training does not fit, not even with smaller packs, which a run chooses itself. */
+  /** Repairs, if training does not fit even with the smaller packs that a run would choose. Empty if it fits. */
   readonly waysOut: readonly string[];
 };
 

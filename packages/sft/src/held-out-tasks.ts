@@ -8,10 +8,10 @@ export type HeldOutTasks = (transcript: Transcript) => boolean;
 const fewestWords = 4;
 
 /**
- * A transcript belongs to a held-out task if its task has the same content or the same question. If only the id of its
- * task is known, the ids are compared. If the question is not known, the transcript also belongs to a held-out task if
- * a user's message is or contains the question of that task. Upper case and white space are ignored. A question that
- * several evaluation tasks share is not used.
+ * A transcript belongs to a held-out task if its own task has the same content or the same question. If its task is known
+ * only by its id, the same id is enough. If its question is not known, its user messages are searched: the transcript then
+ * also belongs to a held-out task if one of them is or contains the question of that task. Upper case
+ * and white space are ignored. A question that several evaluation tasks share is not used.
  */
 export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   const contents = new Set(tasks.map(contentOfTask));

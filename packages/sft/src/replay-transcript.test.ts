@@ -61,7 +61,7 @@ function sample(chatTokenizer: ChatTokenizer, answers: readonly string[]) {
 
 const rename = (id: string): string => `call_of_another_model_${id.length}`;
 
-/** Returns the messages as another model would have written them. This model gives the same id to all of its calls. */
+/** Returns the messages as another model would have written them, with one id for all calls. */
 function asForeign(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages.map((message) => {
     if (message.role === 'tool') return { ...message, toolCallId: rename(message.toolCallId) };

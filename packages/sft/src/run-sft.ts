@@ -72,7 +72,7 @@ type Steps = {
   readonly order: ExampleOrder;
   readonly steps: StepObserver;
   readonly lossAt: (step: number) => Promise<number | null>;
-  /** Set if the held-out loss decides when the run ends. It is then measured after so many steps. */
+  /** The number of steps between two measurements of the held-out loss. Undefined unless this loss decides when the run ends. */
   readonly stepsPerEpoch: number | undefined;
 };
 
@@ -93,7 +93,7 @@ async function makeSteps(run: TrainingRun, given: Steps): Promise<TrainOutcome> 
   const endIfOver = async (): Promise<void> => {
     if (stepsPerEpoch !== undefined && chooseEpochs(await folder.readEvaluations()).isOver) enough.abort();
   };
-  await endIfOver(); // a resumed run may have been over
+  await endIfOver(); // a resumed run may already be over
   const state = checkpoint?.state;
   const drawn = state?.groupsDrawn ?? 0;
   return train({

@@ -36,7 +36,7 @@ export type AddedToken = {
   /** Whether it takes the spaces before it, or after it. */
   readonly lstrip: boolean;
   readonly rstrip: boolean;
-  /** Whether it is searched after the normalizer. */
+  /** Whether it is matched in normalized text. */
   readonly normalized: boolean;
 };
 

@@ -94,7 +94,7 @@ function printAsPython(methods: Methods): void {
   };
 }
 
-/** The library does not change the case of the other letters. */
+/** Replaces the filter of the library, which does not change the case of the other letters. */
 function capitalized(text: string): string {
   const [first = '', ...rest] = text;
   return `${first.toUpperCase()}${rest.join('').toLowerCase()}`;

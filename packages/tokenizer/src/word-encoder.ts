@@ -22,7 +22,10 @@ function has(value: unknown, expected: JsonObject): value is JsonObject {
   return isObject(value) && Object.entries(expected).every(([key, wanted]) => (value[key] ?? false) === wanted);
 }
 
-/** Returns the pattern of words, which the library translated to JavaScript, or undefined if text consists of more than words. */
+/**
+ * Returns the pattern that splits text into words, as the library translated it to JavaScript. Returns undefined if the
+ * tokenizer does not split text by one pattern.
+ */
 function findPattern(library: HfLibrary, preTokenizer: unknown): RegExp | undefined {
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false };
   if (has(preTokenizer, byteLevel) && preTokenizer['use_regex'] !== false)

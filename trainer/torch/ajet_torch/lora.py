@@ -78,7 +78,7 @@ def fold_adapters(state: Mapping[str, torch.Tensor], lora: LoraConfig) -> Iterat
 
 
 def _delta(state: Mapping[str, torch.Tensor], stem: str) -> torch.Tensor | None:
-    """Returns B A of a linear layer. For an embedding, whose adapter takes rows for columns, it returns the transpose."""
+    """Returns B A of a linear layer. Returns the transpose for an embedding, because peft stores that adapter transposed."""
     if f"{stem}.lora_A.default.weight" in state:
         return state[f"{stem}.lora_B.default.weight"].float() @ state[f"{stem}.lora_A.default.weight"].float()
     if f"{stem}.lora_embedding_A.default" in state:

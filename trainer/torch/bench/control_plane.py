@@ -103,8 +103,8 @@ class ControlPlane:
 
 
 def inherited() -> dict[str, str]:
-    """Returns the environment for the worker. PyTorch adds its folder of compiled code to the environment when it is
-    imported, and a worker that Node starts does not have that entry."""
+    """Returns the environment for the worker, without the entry that PyTorch adds for its folder of compiled code when it
+    is imported. A worker that Node starts does not have this entry either."""
     return {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
 
 

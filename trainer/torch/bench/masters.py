@@ -1,4 +1,4 @@
-"""Does a real model learn in fewer steps if its masters start off the bfloat16 grid?
+"""Does a real model learn in fewer steps if its float32 master weights begin with values between those of bfloat16?
 
 A bfloat16 model learns by GRPO to extract facts from a sentence: fields as JSON, a date, or a mail address. The task
 has one turn and a reward of 0 or 1, and the prompt shows an example of each form. The model is a Hugging Face folder,

@@ -2,7 +2,8 @@
 ours.
 
 The settings are the fastest that we found: no activation checkpointing, liger's layer kernels, flash-attn-4, and all
-answers of a step generated at once. A micro-batch has as many rows as the memory next to the other engines allows.
+answers of a step generated at once. The other engines use part of the memory; a micro-batch has as
+many rows as the rest allows.
 """
 
 from __future__ import annotations

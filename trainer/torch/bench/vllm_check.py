@@ -25,7 +25,8 @@ from ajet_torch.training import Placement
 from shapes import full_row
 
 GAP = 0.05
-"""The limit in mean nats a token between vLLM's logprobs and the trainer's; other kernels compute in bfloat16."""
+"""The largest allowed mean difference between the logprobs of vLLM and of the trainer, in nats per token. The two differ
+because vLLM computes in bfloat16 with other kernels."""
 
 
 def say(question: str, holds: bool, **facts: Any) -> None:
@@ -95,7 +96,7 @@ class Check:
             self.session.trainer.step([full_row(256, self.session.vocab_size)], LossConfig())
         self.session.sync_weights()
         gap, old_gap = self.gap(self.ask(7, temperature=0.0)), self.gap(old)
-        say("new weights are sampled from, and no cached keys of old ones", gap < GAP, gap=gap, gap_of_old_answer=old_gap)
+        say("answers use the new weights, and no cached keys of old ones", gap < GAP, gap=gap, gap_of_old_answer=old_gap)
         free = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0
         seconds = [self.session.sync_weights() for _ in range(10)]
         lost = free - (torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0)

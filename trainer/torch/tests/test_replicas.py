@@ -234,8 +234,8 @@ def servers_of(worker: int) -> list[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")
 def test_a_worker_whose_replicas_are_killed_one_after_the_other_loses_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the second replica is killed, the first one has missed a step. It must get those weights, because no other
-    replica can answer."""
+    """The first replica is killed before a step and the second one after it. When the first one returns, it must get the
+    weights of the step that it missed, because no other replica can answer."""
     monkeypatch.setenv("FAKE_VLLM_VERSION", "0.33.0")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, str(Path(__file__).parent)]))
     inference = {"server": "vllm", "colocated": False, "kv_tokens": 64, "num_replicas": 2}

@@ -21,7 +21,7 @@ async function promptAfterPruning<M, H>(
 /** Errors of JavaScript itself, which do not help the author of an agent. */
 const rawErrors = /is not a function|is not iterable|Cannot read propert|undefined/;
 
-/** A framework words the errors that it throws before the model is asked. */
+/** Whether the framework itself threw the error, before the model was asked. The adapter cannot change such a message. */
 function isFrameworks(error: unknown): boolean {
   const frame = (error instanceof Error ? error.stack : undefined)?.split('\n').find((line) => /^\s+at /.test(line));
   return frame !== undefined && /node_modules/.test(frame) && !/node_modules[\\/]@agentjet/.test(frame);

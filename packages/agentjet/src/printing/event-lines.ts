@@ -50,7 +50,7 @@ function formatSampled({ sampled }: Evaluation): readonly string[] {
   return [`at temperature ${temperature} ${formatRate(successRate, interval)}`];
 }
 
-/** The kinds with the most tasks; the records have more of them. */
+/** The number of kinds in a line, which are those with the most tasks. The records have all kinds. */
 const mostKinds = 12;
 
 function formatKinds({ kinds = [] }: Evaluation): readonly string[] {

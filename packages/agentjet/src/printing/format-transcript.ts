@@ -71,7 +71,7 @@ function toText(value: unknown): string {
   }
 }
 
-/** A workflow may pass any value, and its author looks for mistakes in the output of the debug run. */
+/** Makes any value printable, because a workflow may pass a value that is not a message, and the debug run should show it. */
 function toReadable(message: unknown): ChatMessage {
   const { role, content } = (typeof message === 'object' && message !== null ? message : {}) as {
     readonly role?: unknown;

@@ -32,8 +32,8 @@ export class LmdbStore implements Store {
   #heartbeat: NodeJS.Timeout | undefined;
   #room = { askedMs: -Infinity, hasRoom: true };
   /**
-   * Settles when no file is being rolled: sealed and followed by a new one. Between these two steps, the store owns no
-   * file.
+   * Settles when no file is being rolled. To roll a file, the store seals it and then makes a new one. Between these two
+   * steps, the store owns no file.
    */
   #rolling: Promise<void> = Promise.resolve();
 
@@ -79,7 +79,8 @@ export class LmdbStore implements Store {
   }
 
   async secure(): Promise<void> {
-    // The process that sealed the file before an empty one may have been killed before it copied the unsynced entries.
+    // If the newest files are empty, the file before them may have unsynced entries: the process that sealed it may have
+    // been killed before it copied them.
     const first = this.#files.findLastIndex((file) => !file.isEmpty);
     const entries = this.#files.slice(Math.max(first, 0)).flatMap((file) => {
       const { numSynced } = file.readMeta();
@@ -272,7 +273,8 @@ export class LmdbStore implements Store {
   async #openFile(number: number, isReadOnly = this.#options.isReadOnly === true): Promise<LmdbFile> {
     const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
     requireWhole(file);
-    // Every commit here is already a batch. Batches that lmdb makes itself reject promises that nobody holds.
+    // Turns off the batches of lmdb: every commit here is already a batch, and lmdb's own batches can reject promises that
+    // nobody handles.
     const options = { path: file, encoding: 'binary', separateFlushed: true, eventTurnBatching: false } as const;
     const open: OpenFile = (readOnly) => this.#open<Buffer>({ ...options, readOnly, overlappingSync: false });
     const openWell: OpenFile = (readOnly) => openDatabase(open, file, readOnly);

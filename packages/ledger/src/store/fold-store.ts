@@ -51,7 +51,7 @@ function createFinished(store: Pick<Store, 'find'>): FinishedGroups {
   });
 }
 
-/** Returns events of all files, with carried entries in their places. */
+/** Yields the events of all files by sequence. Carried entries, which were copied from removed files, are put in between. */
 function* inOrder(store: Pick<Store, 'read'>, numbers: readonly number[]): Generator<StoreEntry> {
   const carried = numbers.flatMap((number) => [...store.read(number, 'carried')]).sort(bySequence);
   let next = 0;

@@ -15,7 +15,7 @@ export function openEnd(end: EndRecord, task?: Task): Episode {
 }
 
 /**
- * The policy for failed episodes in the end record of a failure that the agent did not cause. With this policy, the
+ * If the agent did not cause the failure of an episode, its end record has this policy for failed episodes. With it, the
  * episode gets no reward.
  */
 export const unrewarded: LedgerRules['failedEpisodePolicy'] = 'partial_group';

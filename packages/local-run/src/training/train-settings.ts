@@ -34,7 +34,7 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
   const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
   const [beta1, beta2] = optim.betas;
   return {
-    // The run has already resolved `auto` by the size of its model.
+    // A run replaces `auto` by a rate for the size of its model. If the size is unknown, `auto` is the rate of the smallest models.
     learningRate: optim.lr === 'auto' ? smallestModelRate : optim.lr,
     beta1,
     beta2,

@@ -18,8 +18,8 @@ export type ExportModelOptions = {
   /** The number type of a file: `f16` (default) or `q8_0`. A folder keeps its types. */
   readonly type?: string;
   /**
-   * Ends a download of the base model at once, or the copying after the current file or tensor. After an abort, the
-   * target does not exist.
+   * Aborts the export. A download of the base model ends at once; copying ends after the current file or tensor. The
+   * target does not exist afterwards.
    */
   readonly signal?: AbortSignal | undefined;
   /** Called with a line about each long operation, such as the download of the base model. */

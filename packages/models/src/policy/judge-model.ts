@@ -71,8 +71,8 @@ export async function judgeModel(
 }
 
 /**
- * Returns the largest pack that fits into memory, with a notice, if a configured pack of the longest samples does not fit.
- * Undefined if it fits, or if not even one sample does. The limits on prompts and answers are not changed.
+ * Returns the largest pack that fits into memory and reports it with a notice, if a full pack of the configured size does not
+ * fit. Returns undefined if a full pack fits, or if not even one sample fits. The limits on prompts and answers are not changed.
  */
 function fittingPack(request: JudgeOptions, onNotice: (message: string) => void): number | undefined {
   if (!request.trains) return undefined;

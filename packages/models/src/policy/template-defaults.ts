@@ -47,7 +47,7 @@ export async function readTemplate(dir: string): Promise<string> {
   return JSON.stringify(config?.['chat_template'] ?? '');
 }
 
-/** Replaces the chat template of a model folder, in both of its places. */
+/** Replaces the chat template of a model folder: in its own file, and in tokenizer_config.json if it is there too. */
 async function writeTemplate(dir: string, source: string): Promise<void> {
   await writeFile(path.join(dir, 'chat_template.jinja'), source);
   const { file, config } = await readTokenizerConfig(dir);

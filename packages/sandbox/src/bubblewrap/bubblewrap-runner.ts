@@ -20,7 +20,10 @@ export type SandboxPrograms = { readonly bwrap: string; readonly prlimit: string
 
 const mainFile = 'main.py';
 
-/** Returns the programs that it needs, or a description of what is missing. Tries a real start, because some kernels and containers forbid it. */
+/**
+ * Returns the programs that the sandbox needs, or a description of what is missing. Starts a sandbox to test this, because
+ * some kernels and containers forbid it.
+ */
 export function findPrograms(): SandboxPrograms | string {
   if (process.platform !== 'linux') return 'bubblewrap runs on Linux only';
   const find = (name: string): string | undefined =>
@@ -107,8 +110,8 @@ async function launch(
 }
 
 /**
- * Kills the whole process group. bubblewrap starts a child at once, and until this child has asked to die with its
- * parent, it would survive a kill of bubblewrap alone.
+ * Kills the whole process group. The child of bubblewrap asks the kernel to end it together with its parent. Before it
+ * has asked, it would survive if only bubblewrap were killed.
  */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;

@@ -15,8 +15,8 @@ type Options = { readonly limits: CodeLimits; readonly signal: AbortSignal | und
 const other = { asking: 'answering', answering: 'asking' } as const;
 
 /**
- * Passes lines between two processes that take turns. Only the "!" of `asking` is interpreted: output of `answering` reaches the other
- * process and nothing else. A side that speaks out of turn has failed.
+ * Passes lines between two processes that take turns. A line of `asking` that begins with "!" concludes the dialogue. Lines of
+ * `answering` are not interpreted: they are only passed to `asking`. A side that speaks out of turn has failed.
  */
 export async function exchangeLines(
   processes: Readonly<Record<Name, SandboxProcess>>,

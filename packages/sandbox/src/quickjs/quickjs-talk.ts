@@ -6,7 +6,7 @@ type Name = 'asking' | 'answering';
 export type TalkRequest = Readonly<Record<Name, Side>> & { readonly limits: CodeLimits };
 
 const other = { asking: 'answering', answering: 'asking' } as const;
-/** Each level uses some of the stack of this thread. */
+/** Calls between the sides may be nested this deeply. The limit exists because each level uses some of the thread's stack. */
 const maxNested = 24;
 
 /**
@@ -60,7 +60,7 @@ class Conversation {
   #open(modules: Readonly<Record<Name, QuickJSWASMModule>>, name: Name): Party {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
-    // Records the failure, because the code may catch the error of an interrupt that passes through the host.
+    // Records the failure here. An interrupt raises an error, which the code of the other side may catch.
     const isOver = (): boolean => {
       if (this.#isLate(name)) this.failure ??= { [name]: { error: null, limit: 'time' } };
       return this.failure !== null;

@@ -56,7 +56,10 @@ async function answer(quickjs: QuickJSWASMModule, request: QuickjsRequest): Prom
   }
 }
 
-/** Loads an interpreter with separate memory. The types of the variant describe its CommonJS build and suggest a wrapper that does not exist. */
+/**
+ * Loads an interpreter with separate memory. The cast is needed because the types describe the CommonJS build, in which the
+ * default import is an object that contains the variant.
+ */
 function loadModule(): Promise<QuickJSWASMModule> {
   return newQuickJSWASMModuleFromVariant(
     newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled }),

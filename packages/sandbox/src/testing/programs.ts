@@ -25,7 +25,7 @@ const javascriptEscapes = [
   'Object.prototype.polluted = "ESCAPED"; print("no")',
 ];
 
-/** Escapes that are tried in a container too, whose image has its own files. */
+/** Escapes that are tried in every Python sandbox. */
 const pythonEscapes = [
   'import os; print("ESCAPED" if "SECRET" in os.environ else "no")',
   'import socket\ntry:\n  socket.create_connection(("127.0.0.1", 22), 1); print("ESCAPED")\nexcept OSError: print("no")',
@@ -82,5 +82,5 @@ export const pythonPrograms: RunnerPrograms = {
   escapes: [...pythonEscapes, ...pythonReads],
 };
 
-/** Python in a container, whose image has its own root. */
+/** Programs for Python in a container. They do not try to read files of the machine, because a container has its own files. */
 export const containerPrograms: RunnerPrograms = { ...pythonPrograms, escapes: pythonEscapes };

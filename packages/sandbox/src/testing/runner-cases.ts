@@ -95,7 +95,7 @@ export function runnerCases(open: () => CodeRunner, programs: RunnerPrograms): r
       assert.equal(results.map(({ stdout }) => stdout).join(''), texts.map((text) => `${text}\n`).join(''));
     }),
     ...talkCases(programs, named),
-    named('refuses code that no model wrote in one answer', async (runner) => {
+    named('refuses code that is too long to be an answer of a model', async (runner) => {
       const result = await runner.run(`${programs.prints('x')}\n${' '.repeat(2_000_000)}`, { language, limits });
       assert.match(result.error ?? '', /1000000 are allowed/);
     }),

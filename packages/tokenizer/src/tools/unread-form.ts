@@ -12,7 +12,7 @@ const answer: AssistantMessage = {
 };
 const tools = [{ name, description: 'y', parameters: { type: 'object', properties: { a: { type: 'string' } } } }];
 
-/** Prints a call and reads it back. Returns undefined if that succeeds, or if the template prints no call that could be read. */
+/** Prints a call and reads it back. Returns the form of a call that cannot be read, or undefined if it was read or no call was printed. */
 export function findUnreadForm(print: ChatTemplate['render'], format: ReplyFormat): UnreadForm | undefined {
   const said = printCall(print, format);
   const at = said?.indexOf(name) ?? -1;
@@ -32,7 +32,7 @@ function printCall(print: ChatTemplate['render'], { reasoning }: ReplyFormat): s
   try {
     const prompt = print([question], { tools, addGenerationPrompt: true });
     const whole = print([question, answer], { tools, addGenerationPrompt: false });
-    const end = reasoning === 'open' ? prompt.lastIndexOf('<think>') : prompt.length; // not printed again before an answer
+    const end = reasoning === 'open' ? prompt.lastIndexOf('<think>') : prompt.length; // `<think>` is not printed again before an answer
     const asked = prompt.slice(0, end).trimEnd();
     return whole.startsWith(asked) ? whole.slice(asked.length) : undefined;
   } catch {

@@ -6,8 +6,8 @@ const opposites: Readonly<Record<Operator, Operator>> = { '+': '-', '-': '+', '*
 const operators: readonly Operator[] = ['+', '-', '*', '/'];
 
 /**
- * Mostly takes the opposite of the right operation, and otherwise the right one. Less often it takes any other
- * operation.
+ * Takes the opposite of the right operation in most cases, the right operation less often, and one of the other two least
+ * often.
  */
 function chooseOperator(right: Operator, random: Random): Operator {
   const draw = random.next();

@@ -162,8 +162,8 @@ def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines,
 def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources, lengths, members, scale, slot_stride, head_stride, shared_tasks, shared_parts, own_parts, num_parts,
                      H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, MEMBERS: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
     """Computes a piece of attention over the keys of one head. Each of the first `shared_tasks` programs takes a piece
-    that a group of rows shares, for all rows of the group. Each other program takes a piece of the tokens of one row
-    that no other row shares, which begin at `owns[row]`."""
+    that a group of rows shares, for all rows of the group. Each other program takes a piece of the tokens that
+    belong to one row alone. These begin at `owns[row]`."""
     task, head = tl.program_id(0), tl.program_id(1)
     r = tl.arange(0, BM)
     d = tl.arange(0, D)
@@ -230,8 +230,8 @@ def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_par
 
 @triton.jit
 def peaks_kernel(logits, controls, peaks, sums, places, vocab, blocks, BLOCK: tl.constexpr):
-    """Finds the greatest logit in one block of a row at its temperature, its index, and the sum of exponentials
-    relative to it."""
+    """Handles one block of a row, after its logits are divided by the temperature. It finds the greatest logit and its
+    index, and sums the exponentials of all logits minus the greatest."""
     row, block = tl.program_id(0), tl.program_id(1)
     temperature = tl.load(controls + row * 2)
     at = block * BLOCK + tl.arange(0, BLOCK)
