@@ -98,7 +98,7 @@ function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
   );
 }
 
-/** LangChain shows parsed arguments that may be written differently. The kept turn has the model's own words. */
+/** Takes the model's own words from the kept turn, because LangChain may write the arguments of calls differently. */
 function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
   const { additional_kwargs: extra, response_metadata: metadata } = message;
   const content = textOfMessage(message);

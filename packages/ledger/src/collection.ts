@@ -47,8 +47,8 @@ export const isAgreement = ({ collection }: { readonly collection?: Collection }
 type Rules = { readonly batchSize: number; readonly collection?: Collection };
 
 /**
- * Returns, by share, the groups that are ready but do not count. As many other groups of the share are sampled in
- * addition.
+ * Returns, by share, the groups that are ready but do not count. For each of them, the share samples one more
+ * group.
  */
 export function uncounted({ state, flight }: Flying, rules: Rules): GroupsByShare {
   const { collection = 'enough_tasks', batchSize } = rules;

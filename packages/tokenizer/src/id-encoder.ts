@@ -3,12 +3,12 @@ import { endsWithWord, isSpace, startsWithWord } from './rust-patterns.js';
 import { createAddedPattern } from './word-encoder.js';
 
 /**
- * Converts text to ids as the Rust library does. Added tokens are taken out first (after normalizing, if they are searched in
+ * Converts text to ids as the Rust library does. Added tokens are taken out first (after normalizing, if they are matched in
  * normalized text), and the text between them goes through the pre-tokenizer and the model.
  */
 export type IdEncoder = {
   encode(text: string): readonly number[];
-  /** Returns the text between added tokens that are searched before the normalizer, and the ids of these tokens. */
+  /** Returns the text between added tokens that are matched before the normalizer runs, and the ids of these tokens. */
   split(text: string): readonly (string | number)[];
 };
 

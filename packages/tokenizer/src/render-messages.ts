@@ -57,7 +57,7 @@ function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): Json
   };
 }
 
-/** Some providers send "" for a call without arguments, which would make the JSON of the prompt invalid. */
+/** Replaces "", which some providers send for a call without arguments, by {}. Otherwise the JSON of the prompt would be invalid. */
 function writtenArguments({ arguments: written }: ToolCall): string {
   return written.trim() === '' ? '{}' : written;
 }

@@ -89,9 +89,8 @@ def _varlen_options(window: int | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RowsPlan:
-    """The plan for rows that share nothing. It uses variable-length flash attention. `starts` is padded with empty rows
-    to few
-    shapes."""
+    """The plan for rows that share nothing. It uses variable-length flash attention. `starts` is padded with empty rows,
+    so that it has few different shapes."""
 
     starts: torch.Tensor
     max_length: int
@@ -112,8 +111,7 @@ def attend(
     plan: AttentionPlan | None = None, dropout: float = 0.0, sliding_window: int | None = None, is_causal: bool | None = None, **others: Any,
 ) -> tuple[torch.Tensor, None]:
     """Computes attention; transformers' registry calls it. It has transformers' signature and returns [1, N, H, D].
-    Raises `unsupported_model` for
-    arguments that no plan computes."""
+    Raises `unsupported_model` for arguments that no plan computes."""
     if plan is None:
         raise _refuse(layer, "does not pass the worker's plan to its attention")
     unknown = sorted(name for name, value in others.items() if name not in IGNORED and value is not None)
@@ -217,8 +215,8 @@ def build_flash_plan(ends: np.ndarray, device: torch.device) -> FlashPlan:
 
 
 def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torch.device, mask_mod: Any) -> BlockMask:
-    """The tables are copied out of the buffer of their transfer: the compiler takes an offset in it for a size, and
-    compiles again if they differ in the next pack."""
+    """Returns the block map. Its tables are copied out of the buffer of their transfer. Otherwise the compiler would
+    treat their offsets in the buffer as fixed sizes, and compile again for every pack with other offsets."""
     tables = [*_block_table(partial), *_block_table(full)]
     moved = [table.clone() for table in move_together([table[None, None] for table in tables], device)]
     return BlockMask.from_kv_blocks(*moved, BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))

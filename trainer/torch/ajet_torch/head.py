@@ -100,8 +100,8 @@ class Pairs:
 
 
 def _any_number_of_rows(values: torch.Tensor) -> torch.Tensor:
-    """Code that takes it is compiled once for all numbers of rows. A vocabulary stays a constant, which divides
-    faster."""
+    """Makes the compiler treat the number of rows as variable, so that code for this tensor is compiled only once. The
+    size of the vocabulary stays a constant, because a division by a constant is faster."""
     torch._dynamo.maybe_mark_dynamic(values, 0)
     return values
 

@@ -1,4 +1,4 @@
-"""The tokens that top-p and top-k kept of the distributions that answers were drawn from (core's KeptTokens).
+"""The tokens that top-p and top-k kept when answers were sampled (core's KeptTokens).
 
 Sets are computed from the weights that a batch begins with, and stay the same in all its optimizer steps. The logit of
 a token outside of the set becomes `HIDDEN`. This value is so far below all other logits that probability and gradient
@@ -48,8 +48,7 @@ class KeptTokens:
 @dataclass(frozen=True)
 class KeptRows:
     """The sets of KeptTokens by row of the head. `starts` [U + 1], on the host, says where the entries of each row
-    begin in
-    row_E and ids_E. is_cut_U marks rows that have a set."""
+    begin in row_E and ids_E. is_cut_U marks rows that have a set."""
 
     starts: np.ndarray
     row_E: torch.Tensor

@@ -218,8 +218,7 @@ def cispo_loss(advantages: torch.Tensor, logprob: torch.Tensor, log_ratio: torch
 
 def sequence_log_ratio(terms: DeviceTerms, log_ratio: torch.Tensor) -> torch.Tensor:
     """Returns the log of sg(s) r / sg(r) with s = exp(mean of the sequence's log ratios) (GSPO-token, Zheng et al.
-    2025, eq.
-    14)."""
+    2025, eq. 14)."""
     sequences, index = torch.unique(terms.sequence_K, return_inverse=True)
     trained = (terms.weights_K != 0).to(log_ratio.dtype)
     zeros = torch.zeros(len(sequences), dtype=log_ratio.dtype, device=log_ratio.device)

@@ -5,7 +5,7 @@ import { restore } from './open-database.js';
 /**
  * LMDB maps its file into memory, so reading a page beyond the end of the file would kill the process. The file states its
  * number of pages in two places of its first 8 KiB (lmdb-js's mdb.c, MDB_meta), which commits write in turn. A third place
- * between them is for databases that note commits before they are on disk; the store opens none so.
+ * between them is for databases that note commits before they are on disk; the store does not use this mode.
  */
 const metaOffsets = [0, 4096] as const;
 const magic = 0xbeefc0de;

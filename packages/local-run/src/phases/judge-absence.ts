@@ -1,6 +1,6 @@
 /**
- * Knows whether the judge can be reached, from the episodes that wait for it. The judge counts as away from the moment
- * when the first episode waits until an episode gets a verdict or no episode waits any more.
+ * Knows whether the judge can be reached, from the episodes that wait for it. The judge counts as away as soon
+ * as an episode waits for it. It counts as back as soon as an episode gets a verdict, or no episode waits any more.
  */
 export class JudgeAbsence {
   readonly #waiting = new Set<string>();

@@ -9,7 +9,7 @@ type RemotePart<E> = E extends Episode
   : never;
 
 /**
- * Removes what the run knows better. If a value cannot be sent, such as a function in the metadata, only its episode
+ * Removes the fields that the run records itself. If a value cannot be sent, such as a function in the metadata, only its episode
  * fails.
  */
 export function toRemoteEpisode(episode: Episode): RemoteEpisode {

@@ -98,5 +98,5 @@ const calls = [
   `{%- endif -%}`,
 ];
 
-/** JSON and Jinja write strings alike. */
+/** Writes a string as a Jinja literal, which has the same form in JSON. */
 const toLiteral = (text: string): string => JSON.stringify(text);

@@ -3,7 +3,10 @@ import type { UnreadForm } from '../reply/reply-format.js';
 
 /** Watches prompts with tools and the answers to them, and gives the user each notice once. */
 export type ToolWatch = {
-  /** Call this before a prompt with tools. At the first one, `findUnread` is called for the format of the template's calls, if nothing reads it. */
+  /**
+   * Call this before a prompt with tools. The first call asks `findUnread` whether the template prints tool calls in a
+   * format that nothing reads.
+   */
   onPrompt(findUnread: () => UnreadForm | undefined): void;
   onAnswer(reply: ParsedReply): void;
   readonly forms: CallForms;
