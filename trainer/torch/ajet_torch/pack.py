@@ -236,8 +236,8 @@ class HeadPairs:
 
 
 def plain_pairs(pack: TreePack) -> HeadPairs:
-    """Finds them without sorting, since predictors are small numbers. Nothing runs on the GPU before the first pack of
-    a step is there."""
+    """Finds the pairs without sorting, which is possible because predictors are small numbers. This must be fast, because
+    the GPU is idle until the first pack of a step has arrived."""
     is_used = np.zeros(pack.num_tokens, bool)
     is_used[pack.predictors] = True
     row = (np.cumsum(is_used) - 1)[pack.predictors]
