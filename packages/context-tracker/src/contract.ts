@@ -15,8 +15,9 @@ import type { SampledRow } from './tokens/sampled-rows.js';
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
 /**
- * A recorded turn is an answer that our engine has sampled in this episode. `as_generated`: a recorded turn keeps its
- * ids in any spelling in which it is recognised. `as_sent`: the model sees exactly what was sent.
+ * A recorded turn is an answer that our engine sampled in this episode. `as_generated`: a recorded turn keeps its ids
+ * even if it is sent back in another spelling, as long as it is recognised. `as_sent`: the model sees exactly what was
+ * sent.
  */
 export type HistoryPolicy = 'as_generated' | 'as_sent';
 
@@ -47,7 +48,9 @@ export interface Turn {
   readonly stopIds: readonly number[];
   /** Number of leading prompt ids that were reused from earlier calls. */
   readonly reusedTokens: number;
-  /** Why this call could not extend what was seen. Undefined if it extends it, or starts a new root. */
+  /**
+   * Why the prompt of this call does not extend a known history. Undefined if it does, or if it starts a new history.
+   */
   readonly fork: ForkCause | undefined;
   /** Streams text deltas. It is optional and does not affect `commit`. */
   createStream(onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void };
@@ -95,8 +98,9 @@ export type CountsByAgent<Cause extends string> = Readonly<Record<string, Counts
 export type Counts<Cause extends string> = Readonly<Partial<Record<Cause, number>>>;
 
 /**
- * How a recorded answer was recognised in another spelling: by the ids of its tool calls, by its text, as a part of a
- * message that holds several answers (or the reverse), or, under `as_sent`, because the template prints both alike.
+ * How a recorded answer was recognised in another spelling. `call_ids`: by the ids of its tool calls. `text`: by its
+ * text. `regrouped`: one message holds several answers, or several messages hold one. `printed_alike`: under `as_sent`,
+ * the template prints both spellings alike.
  */
 export type SpliceCause = 'call_ids' | 'text' | 'regrouped' | 'printed_alike';
 
@@ -119,9 +123,15 @@ export type TurnDescription = {
   /** Present if its tokens are not trained, because the loss cannot express the distribution they were sampled from. */
   readonly isTrained?: false;
   readonly fork: ForkCause | null;
-  /** Index into `finish()` of the row that trains its tokens, at promptTokens to promptTokens + generatedTokens. Null if nothing was sampled. */
+  /**
+   * Index into `finish()` of the row that trains its tokens. In this row, they are the tokens from promptTokens to
+   * promptTokens + generatedTokens. Null if nothing was sampled.
+   */
   readonly sample: number | null;
-  /** Answers that this call was the first to send back in another spelling. `turn` is such an `index`. */
+  /**
+   * Earlier answers that this call sent back in another spelling for the first time. `turn` is the `index` of the turn
+   * that gave the answer.
+   */
   readonly splices: readonly { readonly turn: number; readonly cause: SpliceCause }[];
   readonly foreignMessages: Counts<ForeignCause>;
   /** Authors of the prompt tokens that no earlier call had. Tokens outside of all parts belong to the chat template. */

@@ -60,7 +60,8 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
       const answer = generate(session.model, { ...chatRequest, ...mark }, { signal: left.signal, ...listeners });
-      // A combined signal would stay attached to the episode's signal until the episode ends.
+      // The two signals are not combined, because a combined signal would stay attached to the episode's signal until
+      // the episode ends.
       return whileRunning(session.signal, answer, () => left.abort(session.signal.reason));
     },
     countPromptTokens: async (chatRequest) => {
@@ -96,9 +97,9 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
 }
 
 /**
- * Calls `leave` if the signal aborts before the answer is complete, because the client left or the episode ended. Node
- * keeps a request's signal alive while it has a listener, and the listener holds the whole episode, so the listener is
- * removed as soon as the answer is complete.
+ * Calls `leave` if the signal aborts before the answer is complete: the client left, or the episode ended. The listener
+ * is removed as soon as the answer is complete. Otherwise Node would keep the request's signal alive, and the listener
+ * would keep the whole episode in memory.
  */
 async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: () => void): Promise<T> {
   if (signal.aborted) leave();

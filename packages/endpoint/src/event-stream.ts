@@ -34,7 +34,10 @@ const headers = {
   'x-accel-buffering': 'no',
 };
 
-/** Errors that need no engine, such as a prompt longer than the context or an ended episode, have their own status. */
+/**
+ * Sends the headers only after all callbacks that are ready now have run. So an error that needs no engine, such as a
+ * prompt longer than the context or an ended episode, has its own status.
+ */
 export async function createEventStreamResponse(
   produce: (stream: EventStream) => Promise<void>,
   options: EventStreamOptions,

@@ -71,7 +71,8 @@ function checkKey(apiKey: string): (context: Context) => void {
 }
 
 /**
- * Without a key, a web page could send requests across origins, or under its own name that resolves to this machine.
+ * Refuses requests that name another host or origin than this machine. Without a key, a web page could otherwise send
+ * requests from another origin, or through a domain that resolves to this machine.
  */
 function checkNames(context: Context): void {
   const origin = context.req.header('origin');

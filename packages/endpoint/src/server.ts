@@ -50,9 +50,9 @@ export async function startEndpointServer(options: EndpointOptions = {}): Promis
 }
 
 /**
- * Creates the APIs of many agents as part of another server, under `basePath`, whose parameters `authenticate` reads. A
- * request without a valid key is refused before its body is read. Pass `context.env` of the Node server with each
- * request.
+ * Creates the APIs of many agents under `basePath`, as part of another server. `basePath` may have parameters, which
+ * `authenticate` reads. A request without a valid key is refused before its body is read. Pass `context.env` of the
+ * Node server with each request.
  */
 export function createAgentApp(
   basePath: string,
@@ -190,7 +190,7 @@ export function readKey(context: Context): string | undefined {
 function toIncoming(context: EndpointContext, protocol: Protocol, bytes: Buffer): Incoming {
   const text = decodeBody(bytes, context.env.incoming);
   checkNesting(text);
-  // Bytes that were written just now are sent only after this turn of the event loop.
+  // Waits for the end of this turn of the event loop, because bytes that were just written are sent only then.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
   return { request: context.req.raw, protocol, text, body: parseJson(text), breakOff };
 }

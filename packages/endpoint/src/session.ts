@@ -18,8 +18,8 @@ export type EndpointSession = EndpointRegistration & {
 };
 
 /**
- * A stored response (Responses API), as plain JSON. It holds only the items that it adds to the response that it
- * continues.
+ * A stored response (Responses API), as plain JSON. If it continues another response, it holds only the items that it
+ * adds.
  */
 export type StoredResponse = {
   readonly id: string;
@@ -80,7 +80,7 @@ export class SessionStore {
     if (id === undefined || signature === undefined || rest.length > 0 || !this.#matches(id, signature))
       throw unknownKey();
     const session = this.#sessions.get(id);
-    // We signed the key, so it had a session. Sessions are removed with their episodes.
+    // If a key that we signed has no session, its episode has ended, because sessions are removed with their episodes.
     if (session === undefined) throw endedEpisode();
     return session;
   }

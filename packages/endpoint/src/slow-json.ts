@@ -18,9 +18,9 @@ type Settled = {
 
 /**
  * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s. So after `graceMs`
- * the headers are sent with status 200, and spaces keep the connection alive, which JSON allows before a value. An
- * earlier error has its own status. A later error is written too, but then the connection is cut, so no client takes it
- * for an answer.
+ * the headers are sent with status 200, and then spaces keep the connection alive. JSON allows spaces before a value.
+ * An earlier error has its own status. A later error is written too, but then the connection is cut, so no client takes
+ * it for an answer.
  */
 export async function createSlowJsonResponse(pending: Promise<unknown>, options: SlowJsonOptions): Promise<Response> {
   const settled = pending.then(

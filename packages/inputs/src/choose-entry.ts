@@ -19,7 +19,10 @@ import { importUserModule, withUserFrames } from '@agentjet/rollout/loading';
 /** How a kind of entry recognizes its instances. */
 export type KindReader<Common, Made> = {
   readonly kind: Kind;
-  /** Returns the instance that an outside value is or creates, and undefined for any other value. */
+  /**
+   * Returns the value itself if it is an instance, or the instance that it creates. Returns undefined for any other
+   * value.
+   */
   toInstance(value: unknown, where: string): Made | undefined;
   /** The fields that an instance must have, in words for error messages. */
   readonly needs: string;
@@ -28,7 +31,7 @@ export type KindReader<Common, Made> = {
    * method `open`.
    */
   readonly onlyInEntries?: 'section';
-  /** Never set. The type checker reads from it which options `open` of this kind receives. */
+  /** This field is never set. Its type is the type of the options that `open` of this kind receives. */
   readonly common?: Common;
 };
 

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The SHA-256 of each file that a configuration names as `path/file.ts->Export`, by this string. */
+/**
+ * The SHA-256 of each file that a configuration names. The key is the name in the configuration,
+ * `path/file.ts->Export`.
+ */
 export type CodeHashes = Readonly<Record<string, string>>;
 
 function listStrings(value: unknown): readonly string[] {

@@ -160,7 +160,7 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
 
 /**
  * Loads the job's inputs. If an entry is not registered in our packages, its settings are added to the configuration.
- * If reading the tasks takes long, `onNotice` gets its progress, and `signal` ends it.
+ * Reading the tasks may take long: `onNotice` gets the progress, and `signal` ends the reading.
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,

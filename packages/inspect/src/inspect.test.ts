@@ -10,8 +10,8 @@ import { choosePalette, colourPalette, plainPalette } from './terminal/palette.j
 import { renderPage } from './page/render-page.js';
 
 /**
- * Two answers to one question. The second was sent back with a foreign message and forks. Ids are letters of an
- * invented alphabet.
+ * Two calls of one episode. The second call sends the first answer in another spelling and a foreign message, and
+ * forks. Ids are letters of an invented alphabet.
  */
 const decoder = { push: (id: number) => String.fromCodePoint(id), flush: () => '' };
 const ids = (text: string): number[] => [...text].map((letter) => letter.codePointAt(0) ?? 0);

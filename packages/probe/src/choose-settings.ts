@@ -15,9 +15,9 @@ const worthwhile = 0.1;
 export const groupSizes = [4, 8, 16] as const;
 
 /**
- * The temperature and the group size with which enough groups train. The current settings are kept if no other
- * temperature is better by more than the tasks differ by chance, and no larger group is needed. The group is never made
- * smaller.
+ * The temperature and the group size with which enough groups train. Another temperature is chosen only if its
+ * advantage is larger than the chance differences between tasks. A larger group is chosen only if it is needed, and a
+ * smaller one never.
  */
 export function chooseSettings(
   probed: readonly ProbedTemperature[],

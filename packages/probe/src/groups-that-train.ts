@@ -108,7 +108,10 @@ function ofFurther({ counts, completed }: ValueCounts, { numRepeat, rules, prior
   };
 }
 
-/** Counts of the values that give no gradient if all episodes of a group have them. */
+/**
+ * Returns the counts of the values that are not in `trainedIfEqual`. If all episodes of a group have such a value, the
+ * group has no gradient.
+ */
 const untrained = (counts: ReadonlyMap<string, number>, { trainedIfEqual }: GroupRules): readonly number[] =>
   [...counts].flatMap(([value, count]) => (trainedIfEqual.has(value) ? [] : [count]));
 

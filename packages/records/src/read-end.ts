@@ -18,9 +18,9 @@ import { openRows, type RowSpans } from './sealed-rows.js';
  * missing.
  */
 export type EndContent = {
-  /** The episode's id in its step, if it differs from that in the ledger. */
+  /** The id of the episode in its step, if the ledger has another id for it. */
   readonly name?: string;
-  /** The version of the weights that answered the episode, if no recorded call states it. */
+  /** The version of the weights that gave the episode's answers. Present only if no recorded call states it. */
   readonly incarnation?: number;
   readonly task_id?: string;
   readonly main_query?: string;

@@ -1,15 +1,14 @@
 type Metadata = Readonly<Record<string, unknown>>;
 
-/**
- * The maximum number of JSON characters in all values together, and in a single value that is kept whole if they are
- * too long together.
- */
+/** Metadata with more JSON characters than this is shortened. */
 const maxLength = 4000;
+/** When metadata is shortened, a value with more JSON characters than this loses its end. */
 const maxValueLength = 500;
 
 /**
- * The metadata of a task as a record keeps it: usually, what the judge compares an answer with. If it is long, only the
- * beginnings of long values are kept, and the longest values are left out. Undefined if there is none.
+ * The metadata of a task as a record keeps it. Usually it holds the value that the judge compares an answer with. If it
+ * is long, only the beginnings of long values are kept, and the longest values are left out. Undefined if there is
+ * none.
  */
 export function shortenMetadata(metadata: Metadata): Metadata | undefined {
   const whole = Object.entries(metadata).map(([key, value]) => ({ key, ...toJson(value) }));

@@ -26,7 +26,10 @@ type Outcome = Pick<Episode, 'status'> & { readonly error?: Parameters<typeof is
 export const isScored = ({ status, error }: Outcome): boolean =>
   status === 'completed' || (error !== undefined && isAgentsFailure(error));
 
-/** The places of an evaluation that are not sampled as in training: `val_pass_n` of them. The others come after them. */
+/**
+ * Whether the episode has one of the first `val_pass_n` places of an evaluation. The places after them are sampled as
+ * in training.
+ */
 export const isAtValTemperature = (
   { repeatIndex }: Pick<Episode, 'repeatIndex'>,
   { trainerCommon }: EvaluationConfig,

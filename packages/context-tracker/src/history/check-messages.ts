@@ -45,7 +45,10 @@ function checkText(value: unknown, what: string): void {
   );
 }
 
-/** A template prints any value it gets: arguments given as an object would appear in the prompt as "[object Object]". */
+/**
+ * Refuses fields of a call that are not strings. A template would print them as they are: arguments given as an object
+ * would appear in the prompt as "[object Object]".
+ */
 function checkToolCalls(toolCalls: unknown, at: number): void {
   if (!Array.isArray(toolCalls))
     throw new EngineError('bad_request', `The toolCalls of message ${at} are of type ${typeof toolCalls}, not a list.`);

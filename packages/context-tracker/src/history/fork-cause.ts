@@ -87,7 +87,10 @@ function isEdit(own: readonly GeneratedTurn[], { message, origin }: HistoryEntry
   return !own.some((turn) => isRespelling(turn, message, false) || isRespelling(turn, message, true));
 }
 
-/** Returns whether the message begins with the turn's text and continues: the text is the same, but the tokens at the seam differ. */
+/**
+ * Returns whether the message is the turn's text with more words after it. The turn's text is the same, but the tokens
+ * at its end differ.
+ */
 function goesOn(turn: GeneratedTurn, message: ChatMessage): boolean {
   const text = turn.message.content.trimEnd();
   const isPlain = message.role === 'assistant' && (message.toolCalls ?? []).length === 0;

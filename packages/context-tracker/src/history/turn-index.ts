@@ -2,7 +2,7 @@ import type { AssistantMessage } from '@agentjet/core';
 import type { GeneratedTurn } from './seen-state.js';
 import { squash } from './respelling.js';
 
-/** Finds turns of an episode by the tool-call ids that we minted and by their texts. */
+/** Finds turns of an episode by their texts, and by the tool-call ids that we minted for them. */
 export class TurnIndex {
   readonly #byCallId = new Map<string, GeneratedTurn>();
   readonly #byText = new Map<string, GeneratedTurn[]>();

@@ -1,7 +1,7 @@
 import { camelKeys } from '@agentjet/core';
 import type { TurnDescription } from '../contract.js';
 
-/** A turn in the form of an episode's record, under `turns`, with snake_case keys. */
+/** A turn as the record of an episode holds it, in the list `turns`. Its keys are in snake_case. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
 /** Copies key by key, because it runs for every turn: a general conversion of names would take longer than describing the turn. */

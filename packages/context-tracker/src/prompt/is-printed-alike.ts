@@ -5,9 +5,10 @@ const question: ChatMessage = { role: 'user', content: 'x' };
 const answer: ChatMessage = { role: 'assistant', content: 'x' };
 
 /**
- * Returns whether a template prints both messages alike in any position: last, before the results of their calls, and before
- * another question, after which templates leave out reasoning that is in its own field. A template may refuse some of these
- * positions; it must then refuse them for both messages, and it must print one position before a question.
+ * Returns whether a template prints both messages alike in every position: as the last message, before the results of
+ * its calls, and before another question. The last position matters because templates leave out the separate reasoning of
+ * earlier answers. A template may refuse a position if it refuses it for both messages. It must accept at least one
+ * position before a question.
  */
 export function isPrintedAlike(
   own: AssistantMessage,

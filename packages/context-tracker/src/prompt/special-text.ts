@@ -16,7 +16,7 @@ export class SpecialText {
   readonly #tokenizer: Tokenizer;
   readonly #policy: SpecialTokensInText;
   readonly #pattern: RegExp | undefined;
-  /** Copies that are printed instead of messages and tools; most are printed unchanged. */
+  /** The marked copy of each message and tool. If there is nothing to mark, it is the object itself. */
   readonly #printed = new WeakMap<object, object>();
 
   constructor({ tokenizer, template }: ChatTokenizer, policy: SpecialTokensInText) {
@@ -80,7 +80,7 @@ export class SpecialText {
     const pattern = this.#pattern;
     if (pattern === undefined) return value;
     const known = this.#printed.get(value);
-    // Only this function writes, with the object itself as the key.
+    // The cast is safe: only this function adds entries, and each copy has the type of the object it was made from.
     if (known !== undefined) return known as Value;
     const marked =
       this.#findAll(value).length === 0 ? value : mapTexts(value, (text) => text.replace(pattern, putMark));

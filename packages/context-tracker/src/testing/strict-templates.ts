@@ -49,7 +49,7 @@ const deepseek = `{% for message in messages %}{% if message.role == 'system' %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|Answer|>' if state.after_result else '<|Assistant|>' }}{% endif %}`;
 
-/** Results in a row share a turn. The very last message ends differently from a result that something follows. */
+/** Results in a row share a turn. A result that is the last message ends differently from other results. */
 const hermes = `{% for message in messages %}
     {%- if message.role == 'tool' %}
         {%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}{{ ${header("'tool'")} }}{% endif %}

@@ -1,6 +1,6 @@
 /**
- * Token ids that are written once and never change, so that prompts can be views instead of copies. The memory is shared: a
- * view goes to an engine's worker without a copy, and it cannot be detached.
+ * Token ids that are written once and never change, so that prompts can be views instead of copies. The memory is
+ * shared, so an engine's worker gets a view without a copy. Shared memory cannot be detached.
  */
 export class IdBuffer {
   readonly #ids: Int32Array;
@@ -15,7 +15,10 @@ export class IdBuffer {
     return this.#ids.subarray(start, end);
   }
 
-  /** Returns `full` if there is no room, and `taken` if other ids are there or a prompt may contain them. In both cases nothing is written. */
+  /**
+   * Returns `full` if there is no room. Returns `taken` if other ids are there already, because a prompt may contain
+   * those. In both cases nothing is written.
+   */
   write(at: number, ids: Int32Array): 'written' | 'full' | 'taken' {
     if (at + ids.length > this.#ids.length) return 'full';
     const numKnown = Math.min(ids.length, Math.max(0, this.#numWritten - at));

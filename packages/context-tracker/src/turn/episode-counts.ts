@@ -1,7 +1,10 @@
 import type { TrackerStats } from '../contract.js';
 import type { SampledCall } from '../tokens/sampled-call.js';
 
-/** Counts by agent, then cause. They are maps, because an agent may be called `constructor`, and are made on the first count. */
+/**
+ * Counts by agent, then cause. They are maps, not objects, because an agent may be called `constructor`. The first
+ * count creates them.
+ */
 type Counter = { byAgent?: Map<string, Map<string, number>> };
 
 /** Statistics of the calls of an episode, counted as they are committed. */

@@ -57,7 +57,8 @@ function findAnswer(from: number, { text, marks }: Finder): Place | undefined {
   if (header === '' || ends.length === 0) return undefined;
   const at = text.indexOf(header, from);
   const earlierEnd = findEnd(marks, text, 0);
-  // The rendered text may begin within the turn if the header was at the end of what was seen.
+  // If the header is in the part that was seen earlier, the rendered text begins within the turn, so the answer starts
+  // at 0.
   const start = from === 0 && earlierEnd > 0 && (at === -1 || earlierEnd < at) ? 0 : at + header.length;
   const end = at === -1 && start > 0 ? -1 : findEnd(marks, text, start);
   return end === -1 ? undefined : { start, end };
@@ -89,7 +90,7 @@ function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
   return name === undefined ? {} : { name };
 }
 
-/** Ids decode to the text that they were encoded from, unless the template's text had marks that are not encoded. */
+/** Uses the printed text if the ids decode to it. They do not if the printed text has marks, which are not encoded. */
 function decodePrinted(ids: Int32Array, printed: string, tokenizer: Tokenizer): DecodedIds {
   const ends = tokenizer.textEnds?.(ids);
   return ends !== undefined && (ends[ids.length - 1] ?? 0) === printed.length

@@ -204,7 +204,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
       send('response.created', { response });
       send('response.in_progress', { response });
     },
-    /** Tokens to send with the next text. The whole answer has all of them. */
+    /** Keeps the tokens, to send them with the next text. The answer that `finish` gets has all tokens. */
     tokens: (tokens: Logprobs): void => pending.add(tokens),
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);

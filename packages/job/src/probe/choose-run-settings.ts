@@ -35,7 +35,7 @@ export function chooseRunSettings(
   ];
 }
 
-/** A sample that is longer than allowed would end the run, or cost its episode. */
+/** Raises the limit if a sample was longer. Such a sample would end a run, or its episode would be lost. */
 function chooseLengths({ data, rollout }: CommonConfig, lengths: MeasuredLengths | null): readonly ChosenSetting[] {
   const allowed = data.maxPromptLength + data.maxResponseLength;
   if (lengths === null || lengths.longestSample <= allowed) return [];

@@ -71,7 +71,7 @@ function toMemory(need: ResourceNeed | undefined): StepForecast['memory'] {
   return { value: bytes, low: bytes / 1.2, high: most, availableBytes, place: need.place };
 }
 
-/** A new checkpoint is written before an old one is removed, and the best one may be kept too. */
+/** Returns how many checkpoints are kept: the newest ones, and the best one if it is kept too. */
 function numCheckpoints({ maxCheckpoints, keepBest }: CommonConfig['trainerCommon']): number {
   return Math.max(1, maxCheckpoints) + (keepBest === null ? 0 : 1);
 }

@@ -16,7 +16,7 @@ export type AdviceParts = {
 
 /** A smaller share of cut answers costs little. */
 const leastCut = 0.05;
-/** A run with a smaller share of such groups learns slowly. */
+/** A run learns slowly if a smaller share of its groups trains. */
 const fewGroups = 0.25;
 const easy = 0.95;
 

@@ -1,6 +1,9 @@
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 
-/** The temperature of the run, and another that a small model may need or that explores more. */
+/**
+ * Returns the temperature of the run and the given ones. Without given ones, it adds 0.7, which a small model may need,
+ * or 1, which explores more.
+ */
 export function chooseTemperatures(
   { rollout }: CommonConfig,
   given: readonly number[] | undefined,

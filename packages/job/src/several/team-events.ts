@@ -17,7 +17,7 @@ export function toTotalSteps({ trainerCommon, data }: CommonConfig, { numTasks }
 }
 
 /**
- * Turns what the server records and what the client runs into the events of an ordinary run. Each step of the
+ * Creates the events of an ordinary run from the records of the server and the episodes of the client. Each step of the
  * first policy is one phase.
  */
 export class TeamEvents {

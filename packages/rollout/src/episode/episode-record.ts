@@ -47,7 +47,7 @@ export type OpenRecord = {
 } & FailedCalls;
 
 type FailedCalls = {
-  /** Returns the agent of a failed call whose message occurs in this text. */
+  /** Finds a failed call with an error message that occurs in this text, and returns the agent of the call. */
   readonly failedAgent: (text: string) => string | undefined;
   /**
    * Returns the cause of the outage if the text contains the message of a call that was lost to an outage, or if the

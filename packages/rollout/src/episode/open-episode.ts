@@ -11,8 +11,9 @@ import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 
 /**
- * An episode without a workflow: the models of its agents and the record of what they said. `runEpisode` runs a
- * workflow in one. A server whose model is called by external programs opens an episode for each of their episodes.
+ * An episode without a workflow: the models of its agents and the record of what they said. `runEpisode` opens one and
+ * runs a workflow in it. If external programs call the model of a server, the server opens one for each episode of
+ * these programs.
  */
 export type OpenEpisode = EpisodeLife &
   Pick<OpenRecord, 'createModel' | 'transcripts' | 'replay' | 'failedAgent' | 'swallowed' | 'lostTo' | 'finishRows'> & {

@@ -17,7 +17,7 @@ export type StopSearch = {
   readonly found: string | undefined;
 };
 
-/** `opening` is the beginning of the answer that the model was given. It is not searched. */
+/** `opening` is the beginning of the answer, if the request prescribes one. It is not searched. */
 export function createStopSearch(
   { tokenizer, template }: ChatTokenizer,
   stops: readonly string[],
@@ -52,8 +52,8 @@ export function cutAtStop(message: AssistantMessage, stop: string | undefined): 
 }
 
 /**
- * Passes deltas on but holds back content that may turn out to be part of a stop string. `flush` releases the rest,
- * which is cut if `found` says that generation stopped. The concatenated deltas equal the message of `cutAtStop`.
+ * Passes deltas on but holds back content that may turn out to be part of a stop string. `flush` releases the rest. If
+ * a stop string was found, the rest ends before it. The concatenated deltas equal the message of `cutAtStop`.
  */
 export function createStopFilter(
   stops: readonly string[],
@@ -95,7 +95,7 @@ function firstStop(text: string, stops: readonly string[]): { readonly at: numbe
   return hits.sort((left, right) => left.at - right.at)[0];
 }
 
-/** Returns the length of the end of the text that contains a stop string or may become one. */
+/** Returns how many characters to hold back: the text from the first stop string, or from what may become one. */
 function lengthToHold(text: string, stops: readonly string[]): number {
   const hit = firstStop(text, stops);
   if (hit !== undefined) {
