@@ -146,6 +146,7 @@ const sft = [
   'job.yaml',
   'sft.transcripts=chats.jsonl',
   'sft.batch_size=2',
+  'sft.epochs=5',
   'trainer_common.test_freq=9',
   '--json',
 ];

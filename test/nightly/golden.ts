@@ -19,7 +19,7 @@ async function differencesOf(tutorial: Tutorial): Promise<readonly string[]> {
 
 /** Makes the golden runs, including those with a kill, and 20 steps of three tutorials. */
 export async function run(): Promise<NightlyOutcome> {
-  const matrix = runLongTests(['test/golden-runs']);
+  const matrix = runLongTests(['test/golden-runs', 'test/e2e/several-policies-killed.test.ts']);
   const { commit, processor } = readBaseline();
   const own = cpus()[0]?.model.trim();
   if (own !== processor) {
