@@ -82,6 +82,11 @@ async function talk(
   if (signal?.aborted === true) return { conclusion: null, asking: { error: null, limit: 'aborted' }, answering: fine };
   const limits = codeLimitsOf(dialogue);
   const first = await launch(folders.asking, asking, limits);
+  // A process that ends while nothing listens to its pipes loses its output and its end.
+  const pipes = [first.child.stdout, first.child.stderr];
+  const hold = (): void => undefined;
+  for (const pipe of pipes) pipe?.on('readable', hold);
   const second = await launch(folders.answering, answering, limits);
+  for (const pipe of pipes) pipe?.off('readable', hold);
   return exchangeLines({ asking: first, answering: second }, { limits, signal, startMs });
 }
