@@ -1,4 +1,5 @@
 export {
+  chanceOfMixedGroup,
   formatChange,
   formatRate,
   pairedDifference,

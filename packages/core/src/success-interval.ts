@@ -68,6 +68,14 @@ export function pairedDifference(before: readonly TaskScore[], after: readonly T
   };
 }
 
+/**
+ * The chance that the episodes of a group do not all succeed or all fail, if each succeeds with the chance `rate`. Only
+ * such a group trains if rewards are 0 and 1.
+ */
+export function chanceOfMixedGroup(rate: number, numRepeat: number): number {
+  return 1 - rate ** numRepeat - (1 - rate) ** numRepeat;
+}
+
 /** "0.540 (95% 0.404-0.670)": formats a share with its interval for people. */
 export function formatRate(rate: number, { low, high }: Interval): string {
   return `${rate.toFixed(3)} (95% ${low.toFixed(3)}-${high.toFixed(3)})`;

@@ -6,6 +6,11 @@ const taskLimit = 1_000_000;
 /** The number of tasks that are drawn from an endless source. It is large enough for shuffling to have an effect. */
 const endlessSourceTasks = 10_000;
 
+/** The error of a job that has no tasks to train on. */
+export function noTrainingTasks(): TaskError {
+  return new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
+}
+
 /**
  * Returns all tasks of a source, or at least `neededTasks` tasks if the source may be endless. `neededTasks` is null if
  * the number is unknown.

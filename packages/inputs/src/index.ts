@@ -1,6 +1,6 @@
 export { checkReader } from './check-reader.js';
 export { chooseEntry } from './choose-entry.js';
-export { collectTasks } from './collect-tasks.js';
+export { collectTasks, noTrainingTasks } from './collect-tasks.js';
 export { type CodeHashes, hashCode } from './code-hashes.js';
 export {
   type BackboneEntry,

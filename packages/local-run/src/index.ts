@@ -4,7 +4,7 @@ export { createRunEvaluations } from './phases/run-evaluations.js';
 export { type RolloutContext, runPhase } from './phases/run-phase.js';
 export { withRollout } from './phases/with-rollout.js';
 export { wrapModels } from './phases/wrap-models.js';
-export { runSession, type SessionOptions } from './run-session.js';
+export { nothingCompleted, runSession, type SessionOptions } from './run-session.js';
 export type { GroupSource } from './schedule/group-source.js';
 export { probeDifficulty } from './schedule/probe-difficulty.js';
 export { openTrainingTable, readPlan } from './schedule/read-plan.js';

@@ -37,7 +37,8 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
   const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
   const successChange = successAfter === null ? undefined : evaluations.change();
   await folder.writeReport();
-  if (tally.completed === 0 && tally.failed > 0 && !isInterrupted) throw nothingCompleted(run);
+  if (tally.completed === 0 && tally.failed > 0 && !isInterrupted)
+    throw nothingCompleted(tally.failed, `${folder.dir}/episodes`);
   const result: JobResult = {
     runDir: folder.dir,
     modelDir: (outcome.checkpoint ?? run.checkpoint)?.dir ?? null,
@@ -96,9 +97,10 @@ function toPlan({ config, checkpoint }: TrainingRun, { totalSteps, groupsPerStep
   };
 }
 
-function nothingCompleted({ folder, tally }: TrainingRun): WorkflowError {
+/** The error of a run in which `failed` episodes failed and no other episode completed. `place` has their errors. */
+export function nothingCompleted(failed: number, place: string): WorkflowError {
   return new WorkflowError(
     'nothing_completed',
-    `None of the ${tally.failed} episodes completed, so nothing was learned. Their errors are in ${folder.dir}/episodes; \`--backbone=debug\` shows them one by one.`,
+    `None of the ${failed} episodes completed, so nothing was learned. Their errors are in ${place}; \`--backbone=debug\` shows them one by one.`,
   );
 }

@@ -8,24 +8,19 @@ import { chanceOfRepeats, fitRepeatPrior, type RepeatPrior } from './repeat-prio
  * estimate uses how often an episode repeats the rewards of another episode, over all tasks.
  */
 
-/**
- * Returns for each task the chance that a group of `numRepeat` episodes trains. It is undefined for a task without
- * episodes.
- */
+/** Returns for each task the chance that a group of `numRepeat` episodes trains. It is 0 for a task without episodes. */
 function chancesToTrain(
   tasks: readonly Pick<ProbedTask, 'outcomes'>[],
   numRepeat: number,
   rules: GroupRules,
-): readonly (number | undefined)[] {
+): readonly number[] {
   const counted = tasks.map(countValues);
   const total = sum(counted.map(({ completed, failed }) => completed + failed));
   const shareFailed = total === 0 ? 0 : sum(counted.map(({ failed }) => failed)) / total;
   let prior: RepeatPrior | undefined;
   return counted.map((task) => {
-    const episodes = task.completed + task.failed;
-    if (episodes === 0) return undefined;
     if (task.completed === 0) return 0;
-    if (episodes >= numRepeat) return trains(numRepeat, rules, ofChoices(task, numRepeat, rules));
+    if (task.completed + task.failed >= numRepeat) return trains(numRepeat, rules, ofChoices(task, numRepeat, rules));
     prior ??= fitRepeatPrior(counted);
     return trains(numRepeat, rules, ofFurther(task, { numRepeat, rules, prior, shareFailed }));
   });
@@ -41,7 +36,7 @@ export function scoreGroups(
   numRepeat: number,
   rules: GroupRules,
 ): readonly TaskScore[] {
-  return chancesToTrain(tasks, numRepeat, rules).map((chance = 0, index) => {
+  return chancesToTrain(tasks, numRepeat, rules).map((chance, index) => {
     const trials = (tasks[index]?.outcomes.length ?? 0) / numRepeat;
     return { successes: chance * trials, trials };
   });

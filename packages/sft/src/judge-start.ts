@@ -1,5 +1,5 @@
 import { quoteForShell, type CommonConfig } from '@agentjet/core';
-import { formatRate } from '@agentjet/core/success';
+import { chanceOfMixedGroup, formatRate } from '@agentjet/core/success';
 import type { Evaluation } from '@agentjet/records';
 
 /** If a smaller share of groups can train, most of a run's samples train nothing. */
@@ -13,7 +13,7 @@ export function judgeStart(
   const measured = sampled ?? { temperature: cool, successRate, interval };
   const { numRepeat } = rollout;
   const rate = measured.successRate;
-  const share = 1 - rate ** numRepeat - (1 - rate) ** numRepeat;
+  const share = chanceOfMixedGroup(rate, numRepeat);
   const seen = `success is ${formatRate(rate, measured.interval)} at temperature ${measured.temperature}`;
   const groups = `at most ${Math.round(100 * share)}% of groups of ${numRepeat} would train`;
   if (rate > 0.5 || share >= leastShare)

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, quoteForShell } from '@agentjet/core';
+import { ConfigError, isBundledModel, quoteForShell } from '@agentjet/core';
 import { isModule } from '../init/complete-manifest.js';
-import { type Framework, frameworks, isFramework, isTiny, planProject, type Project } from '../init/plan-project.js';
+import { type Framework, frameworks, isFramework, planProject, type Project } from '../init/plan-project.js';
 import { writeProject } from '../init/write-project.js';
 
 /** Runs `ajet init`, which writes a project that can be trained unchanged. Returns the exit code. */
@@ -65,10 +65,10 @@ function listSteps(dir: string, { dependencies, kept, model }: Written): readonl
   const steps = [
     ...(here === '' ? [] : [[`cd ${quoteForShell(here)}`, '']]),
     ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
-    ...(isTiny(model) ? [] : [[`npx ajet model get ${quoteForShell(model)}`, 'downloads the model, once']]),
+    ...(isBundledModel(model) ? [] : [[`npx ajet model get ${quoteForShell(model)}`, 'downloads the model, once']]),
     ['npx ajet probe agent.yaml', 'predicts how training would go; trains nothing'],
     [`${run} --backbone=debug`, 'runs a few episodes and prints them'],
-    [run, isTiny(model) ? 'trains; the reward rises within two minutes' : 'trains'],
+    [run, isBundledModel(model) ? 'trains; the reward rises within two minutes' : 'trains'],
   ] as const;
   return steps.map(([command = '', comment = '']) =>
     comment === '' ? `  ${command}` : `  ${command.padEnd(44)} # ${comment}`,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { quoteForShell } from '@agentjet/core';
+import { isBundledModel, quoteForShell } from '@agentjet/core';
 
 /** Plans the files that `ajet init` writes, as text. The templates are files, so an editor can read them. */
 
@@ -40,9 +40,6 @@ export type PlanOptions = {
   readonly model?: string;
 };
 
-/** The tiny models that come as packages. They were made for agents without examples, and learn at a higher rate. */
-export const isTiny = (model: string): boolean => model === 'nano' || model === 'micro';
-
 export function planProject(framework: Framework, { name, version, model = 'nano' }: PlanOptions): Project {
   const dependencies = {
     agentjet: version,
@@ -67,7 +64,10 @@ export function planProject(framework: Framework, { name, version, model = 'nano
   };
   const files = new Map([
     ...readTemplates('all'),
-    ...readTemplates(isTiny(model) ? 'tiny' : 'real').map(([file, text]) => [file, fillModel(text, model)] as const),
+    // The included models were made for agents without examples, and learn at a higher rate.
+    ...readTemplates(isBundledModel(model) ? 'tiny' : 'real').map(
+      ([file, text]) => [file, fillModel(text, model)] as const,
+    ),
     ...readTemplates(framework),
     ['package.json', `${JSON.stringify(manifest, null, 2)}\n`] as const,
   ]);

@@ -1,4 +1,4 @@
-import { formatRate, wilsonInterval } from '@agentjet/core/success';
+import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { Finding, Rule, RunRecords } from '../rule.js';
 import { meanSuccess, nameSteps, sumOf } from '../sums.js';
@@ -83,7 +83,7 @@ const tooEasy =
 /** Explains groups that agree because some tasks are always solved and the others never are. */
 function agreeing({ config, trained }: RunRecords, success: number): string {
   const { numRepeat, temperature } = config.rollout;
-  const chance = 1 - success ** numRepeat - (1 - success) ** numRepeat;
+  const chance = chanceOfMixedGroup(success, numRepeat);
   const [first = 0, last = 0] = [trained?.first['entropy'], trained?.last['entropy']];
   const hasNoVariety = first > 0 && last < 0.2 * first;
   const warmer = `a higher rollout.temperature (now ${temperature})`;

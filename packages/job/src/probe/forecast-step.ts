@@ -13,14 +13,16 @@ export type ForecastOptions = {
   readonly request: JudgeOptions | undefined;
   readonly lengths: MeasuredLengths | null;
   readonly phases: readonly TimedPhase[];
-  /** Tasks of a step. */
-  readonly tasks: number;
+  /** The number of training tasks. Null: unknown. */
+  readonly available: number | null;
 };
 
 /** The measured time of training differs from the estimate by up to this factor. */
 const uncertainty = 1.5;
 
-export function forecastStep({ config, request, lengths, phases, tasks }: ForecastOptions): StepForecast {
+export function forecastStep({ config, request, lengths, phases, available }: ForecastOptions): StepForecast {
+  const { trainBatchSize } = config.data;
+  const tasks = Math.min(trainBatchSize, available ?? trainBatchSize);
   const episodesPerTask = config.rollout.numRepeat;
   const need = estimate(config, request, lengths);
   const training = need?.trainingSeconds ?? need?.stepSeconds ?? null;

@@ -61,9 +61,8 @@ export async function probeModel(config: CommonConfig, parts: ProbeParts): Promi
             trains: true,
             memory: readAvailableMemory(),
           });
-    const batch = Math.min(config.data.trainBatchSize, available ?? config.data.trainBatchSize);
     const budgetOf = (phases: readonly TimedPhase[]): number =>
-      stepsOfTime * secondsOf(forecastStep({ config, request, lengths: tallies[0].lengths(), phases, tasks: batch }));
+      stepsOfTime * secondsOf(forecastStep({ config, request, lengths: tallies[0].lengths(), phases, available }));
     const phases = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>
       sampleRounds(context, {
         plan,

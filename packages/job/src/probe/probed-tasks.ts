@@ -1,4 +1,5 @@
-import { createRandom, deriveSeed, TaskError, type CommonConfig, type Task } from '@agentjet/core';
+import { createRandom, deriveSeed, type CommonConfig, type Task } from '@agentjet/core';
+import { noTrainingTasks } from '@agentjet/inputs';
 import { pickIndices } from '@agentjet/probe';
 import type { TaskReader } from '@agentjet/rollout';
 import { openTrainingTable } from '@agentjet/local-run';
@@ -17,8 +18,7 @@ export async function pickTasks(config: CommonConfig, reader: TaskReader, most: 
   const { totalTrainingSteps, seed } = config.trainerCommon;
   const needed = (totalTrainingSteps ?? 0) * config.data.trainBatchSize;
   const table = await openTrainingTable(reader, totalTrainingSteps === null ? null : needed);
-  if (table.size === 0)
-    throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
+  if (table.size === 0) throw noTrainingTasks();
   const size = table.size ?? Math.max(firstOfMany, needed);
   const probeSeed = deriveSeed(seed, 'probe');
   const indices = [...pickIndices(size, most, probeSeed)];

@@ -30,7 +30,8 @@ export function reportProbe(parts: ReportParts): ProbeReport {
   const ids = idsOf(parts);
   const representatives = new Map(tallies.flatMap((tally) => [...tally.representatives]));
   const rules = toGroupRules(config, inputs.algorithm, representatives);
-  const temperatures = tallies.map((tally) => reportTemperature(tally, { config, tasks: tally.tasks(ids), rules }));
+  const reportAt = (tally: ProbeTally) => reportTemperature(tally, { config, tasks: tally.tasks(ids), rules });
+  const temperatures = tallies.map(reportAt);
   const probed = tallies.map((tally) => ({ temperature: tally.temperature, tasks: tally.tasks(ids) }));
   const lengths = longestOf(tallies);
   const settings = chooseRunSettings(probed, { config, rules, lengths });
@@ -55,13 +56,13 @@ export function reportProbe(parts: ReportParts): ProbeReport {
       request,
       lengths,
       phases: phases.filter((_phase, index) => index % tallies.length === at),
-      tasks: Math.min(config.data.trainBatchSize, available ?? config.data.trainBatchSize),
+      available,
     }),
     settings,
     expected,
     advice: adviseProbe({
       config: chosen,
-      chosen: reportTemperature(tally, { config, tasks: tally.tasks(ids), rules }),
+      chosen: temperatures[at] ?? reportAt(tally),
       all: temperatures,
       expected,
       forms: parts.policy.kind === 'engine' ? parts.policy.chatTokenizer.countCallForms?.() : undefined,

@@ -1,17 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import {
-  BackboneError,
-  ConfigError,
-  TaskError,
-  toSnakeCase,
-  WorkflowError,
-  type CommonConfig,
-  type Task,
-} from '@agentjet/core';
-import { collectTasks, type JobInputs } from '@agentjet/inputs';
-import { checkKeepBest, checkStart, findRun } from '@agentjet/local-run';
+import { BackboneError, ConfigError, toSnakeCase, type CommonConfig, type Task } from '@agentjet/core';
+import { collectTasks, noTrainingTasks, type JobInputs } from '@agentjet/inputs';
+import { checkKeepBest, checkStart, findRun, nothingCompleted } from '@agentjet/local-run';
 import type { JobResult, PolicyResult } from '@agentjet/records';
 import { checkpointName } from '@agentjet/run-folder';
 import { SwarmClient, type RunResult } from '@agentjet/swarm-client';
@@ -53,7 +45,7 @@ export async function trainSeveral(given: CommonConfig, options: TrainJobOptions
     throw error;
   });
   try {
-    begin(events, { served, config, options, numTasks: tasks.training.length });
+    begin(events, { served, options, numTasks: tasks.training.length });
     const stop = signal === undefined ? fatal.signal : AbortSignal.any([signal, fatal.signal]);
     const client = new SwarmClient({
       url: served.server.url,
@@ -87,8 +79,7 @@ async function readTasks(config: CommonConfig, { reader }: Pick<JobInputs, 'read
   const size = (await reader.trainingTable?.())?.size;
   const needed = size === undefined && totalTrainingSteps !== null ? totalTrainingSteps * data.trainBatchSize : null;
   const training = await collectTasks(reader.trainingTasks(), needed);
-  if (training.length === 0)
-    throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
+  if (training.length === 0) throw noTrainingTasks();
   const isEvaluated = valBeforeTrain || testFreq > 0;
   return { training, evaluation: isEvaluated ? await collectTasks(reader.evaluationTasks(), null) : [] };
 }
@@ -118,7 +109,6 @@ function toRewind(from: string, { config, run }: FromOf): RewindTo {
 
 type Begun = {
   readonly served: ServedSwarm;
-  readonly config: CommonConfig;
   readonly options: TrainJobOptions;
   readonly numTasks: number;
 };
@@ -149,10 +139,7 @@ async function toResult(events: TeamEvents, { served, ended, startedAt }: Ended)
   const { policies, seconds, tally } = events;
   const isInterrupted = ended.reason === 'interrupted';
   if (tally.completed === 0 && tally.failed > 0 && !isInterrupted)
-    throw new WorkflowError(
-      'nothing_completed',
-      `Not one of ${tally.failed} episodes completed, so nothing was learned. Their errors are in ${served.runDir}/policies; \`--backbone=debug\` shows them one by one.`,
-    );
+    throw nothingCompleted(tally.failed, `${served.runDir}/policies`);
   const results: Record<string, PolicyResult> = {};
   for (const { name, folder } of policies) {
     const newest = await folder.checkpoints.latest();

@@ -1,7 +1,7 @@
-import { TaskError, type CommonConfig, type Task } from '@agentjet/core';
+import type { CommonConfig, Task } from '@agentjet/core';
 import { createListTable, type TaskReader, type TasksCard, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '@agentjet/records';
-import { collectTasks } from '@agentjet/inputs';
+import { collectTasks, noTrainingTasks } from '@agentjet/inputs';
 import type { Selected } from './select-by-difficulty.js';
 import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 
@@ -30,9 +30,7 @@ export async function readPlan(
   const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
   const neededTasks = totalTrainingSteps === null ? null : totalTrainingSteps * data.trainBatchSize;
   const all = await openTrainingTable(reader, neededTasks);
-  if (all.size === 0) {
-    throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
-  }
+  if (all.size === 0) throw noTrainingTasks();
   const evaluationTasks = isEvaluated ? await collectTasks(reader.evaluationTasks(), null) : [];
   if (trainerCommon.testFreq > 0 && evaluationTasks.length === 0)
     emit({ type: 'notice', message: noEvaluation(trainerCommon.testFreq) });
