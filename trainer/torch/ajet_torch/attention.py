@@ -41,7 +41,7 @@ class AttentionPlan(Protocol):
 
 @dataclass(frozen=True)
 class DensePlan:
-    """A full mask. It is exact on any device and in any precision, and takes memory N x N. Tests compare the other
+    """A full mask. It is exact on any device and in any precision, and needs N x N memory. Tests compare the other
     plans with it."""
 
     mask: torch.Tensor
@@ -81,16 +81,16 @@ class ShapePlan:
 
 
 def _varlen_options(window: int | None) -> dict[str, Any]:
-    """Returns the arguments for causal attention in the installed release. Older releases have no window, and accept
-    grouped queries without a flag."""
+    """Returns the arguments for causal attention in the installed release. Older releases do not support a window, and
+    accept grouped queries without a flag."""
     causal = {"window_size": (-1 if window is None else window - 1, 0)} if "window_size" in _VARLEN_PARAMETERS else {"is_causal": True}
     return causal | ({"enable_gqa": True} if "enable_gqa" in _VARLEN_PARAMETERS else {})
 
 
 @dataclass(frozen=True)
 class RowsPlan:
-    """The plan for rows that share nothing. It uses variable-length flash attention. `starts` is padded with empty rows,
-    so that it has few different shapes."""
+    """The plan for rows that share no tokens. It uses variable-length flash attention. Empty rows pad `starts` to one
+    of a few lengths, because each length is compiled separately."""
 
     starts: torch.Tensor
     max_length: int
@@ -133,8 +133,8 @@ AttentionInterface.register(ATTENTION_NAME, attend)
 @dataclass(frozen=True)
 class PlanOptions:
     """`kind`: `auto` is dense on a CPU. On a GPU it is flash4 if that is installed, and otherwise the causal kernel for
-    one row and flex for the rest. (Flex was faster on an H200 than variable-length flash attention, which `rows`
-    takes.) `window` is the model's smallest.
+    one row and flex for the rest. (On an H200 flex was faster than variable-length flash attention, which is `rows`.)
+    `window` is the model's smallest.
     """
 
     device: torch.device
@@ -192,7 +192,8 @@ def build_flex_plan(ends: np.ndarray, positions: np.ndarray, device: torch.devic
 
 
 def block_map(ends: np.ndarray, block: int = BLOCK) -> tuple[np.ndarray, np.ndarray]:
-    """Returns boolean [query block, key block] maps: wholly visible, and to be masked element by element.
+    """Returns two boolean maps [query block, key block]: the blocks that are wholly visible, and the blocks that must
+    be masked element by element.
 
     The maps follow from the least and greatest `ends` of a key block K before query block [q0, q1): full iff min >= q1,
     empty iff max <= q0, else partial; the diagonal is partial (the interval rule of the tree layout).
@@ -215,8 +216,8 @@ def build_flash_plan(ends: np.ndarray, device: torch.device) -> FlashPlan:
 
 
 def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torch.device, mask_mod: Any) -> BlockMask:
-    """Returns the block map. Its tables are copied out of the buffer of their transfer. Otherwise the compiler would
-    treat their offsets in the buffer as fixed sizes, and compile again for every pack with other offsets."""
+    """Returns the block map. Copies its tables out of the buffer in which they were transferred. Otherwise the compiler
+    would treat their offsets in the buffer as fixed sizes, and compile again for every pack with other offsets."""
     tables = [*_block_table(partial), *_block_table(full)]
     moved = [table.clone() for table in move_together([table[None, None] for table in tables], device)]
     return BlockMask.from_kv_blocks(*moved, BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))

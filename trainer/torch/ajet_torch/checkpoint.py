@@ -37,7 +37,8 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".safetensors.index.json", ".bin.inde
 
 
 def save_checkpoint(trainer: Trainer, directory: str) -> None:
-    """All ranks call it together. Raises `checkpoint` if the folder cannot be written."""
+    """Saves the model folder and the trainer's state. All ranks call it together. Raises `checkpoint` if the folder
+    cannot be written."""
     target = Path(directory)
     partial = target.with_name(target.name + ".partial")
     ranks = trainer.placement.ranks
@@ -82,8 +83,8 @@ def gather_whole(tensor: torch.Tensor, trainer: Trainer) -> torch.Tensor | None:
 
 
 def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], target: Path) -> None:
-    """Writes weights in the dtype of the source folder. Every other file is the source's own, except a generation
-    config that cannot be saved."""
+    """Writes weights in the dtype of the source folder, and copies all other files of that folder. A generation config
+    that transformers refuses to save is not copied."""
     lm = trainer.policy.lm
     source = Path(trainer.config.model_dir) if trainer.config.model_dir else None
     dtype = source_dtype(source) or next(iter(weights.values())).dtype
@@ -109,8 +110,8 @@ def source_dtype(source: Path | None) -> torch.dtype | None:
 
 
 def _write_shard(trainer: Trainer, folder: Path) -> None:
-    """Returns whether this process writes. Replicas on other nodes hold the same rows, so only the processes of the
-    first node write."""
+    """Writes this process's rows. Replicas on other nodes have the same rows, so only the processes of the first node
+    write."""
     index, count = shard_place(next(trainer.policy.lm.parameters()))
     if trainer.placement.ranks.rank >= count:
         return
@@ -158,7 +159,8 @@ def describe(file: Path) -> dict[str, int]:
 
 
 def load_checkpoint(trainer: Trainer, directory: str) -> None:
-    """All ranks call it together. Raises `checkpoint` naming the file before anything is changed."""
+    """Loads weights, masters and moments. All ranks call it together. If a file is missing or damaged, it raises
+    `checkpoint` with the name of the file before it changes anything."""
     folder = Path(directory)
     trainer.reshard()
     manifest = read_manifest(folder)
@@ -217,7 +219,7 @@ def check_parameters(trainer: Trainer, manifest: dict[str, Any], folder: Path) -
 
 
 def read_rows(readers: list[Any], name: str, key: str, start: int, stop: int) -> torch.Tensor:
-    """Reads rows [start, stop) of a tensor from the shards that hold them."""
+    """Reads rows [start, stop) of a tensor from the shards that contain them."""
     parts = []
     try:
         for reader in readers:

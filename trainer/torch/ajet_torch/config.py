@@ -80,7 +80,7 @@ class WorkerConfig:
     - master_start: the initial values of the masters. `zero` uses the bfloat16 weights. `file` uses the values of a
       float32 file. `dithered` does the same if there is such a file, and otherwise draws them (`master_start.py`).
     - matmul: the products of the layers' linear parts. `plain` computes in dtype; for `fp8` see `fp8.py`.
-    - max_pack_tokens: the maximum size of a pack, from which the compiled sizes follow.
+    - max_pack_tokens: the maximum size of a pack. The sizes that are compiled depend on it.
     - attention: see `attention.PlanOptions`.
     - compile: compiles each layer separately. `auto` is on for a GPU.
     - activation_budget: the share of the activations that a compiled layer keeps for backward. Below 1 it recomputes

@@ -1,4 +1,5 @@
-"""Errors that cross the wire. The code becomes the code of a BackboneError or EngineError on the other side."""
+"""Errors that the worker sends to the control plane. The control plane raises a BackboneError or EngineError with the
+same code."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ class WorkerError(Exception):
         self.code = code
 
     def __reduce__(self) -> tuple[type[WorkerError], tuple[str, str]]:
-        return WorkerError, (self.code, str(self))  # it crosses processes
+        return WorkerError, (self.code, str(self))  # for pickle, which sends it to other processes
 
 
 def to_error(thrown: BaseException) -> WorkerError:

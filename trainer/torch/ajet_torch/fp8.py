@@ -140,7 +140,7 @@ def cast_into(source: torch.Tensor, target: torch.Tensor, factors: torch.Tensor,
 
 @torch.library.custom_op("ajet::fp8_peak", mutates_args=())
 def fp8_peak(weights: list[torch.Tensor]) -> torch.Tensor:
-    """Returns the largest absolute value of all, [1] float32."""
+    """Returns the largest absolute value of all weights, [1] float32."""
     if not weights[0].is_cuda:
         return torch.stack([weight.abs().amax().float() for weight in weights]).amax().reshape(1)
     from .fp8_kernels import raise_peak

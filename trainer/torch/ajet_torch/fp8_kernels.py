@@ -18,7 +18,7 @@ def peak_kernel(source, peak, size, BLOCK: tl.constexpr):
 
 
 def raise_peak(source: torch.Tensor, peak: torch.Tensor) -> None:
-    """`peak` [1], float32 and not negative."""
+    """Sets `peak` ([1], float32, not negative) to the maximum of itself and all |source|."""
     block = 16384
     peak_kernel[(triton.cdiv(source.numel(), block),)](source, peak.view(torch.int32), source.numel(), BLOCK=block, num_warps=8)
 

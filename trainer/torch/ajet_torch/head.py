@@ -29,7 +29,7 @@ class HeadOptions:
 SORTED_BYTES = 32
 """The memory of each logit while the rows are sorted."""
 Inverse = float | torch.Tensor
-"""1 / temperature, of all rows or one for each [U]."""
+"""1 / temperature: one number for all rows, or a tensor [U] with one for each row."""
 
 
 def _of_rows(inverse: Inverse, index: Any) -> Inverse:

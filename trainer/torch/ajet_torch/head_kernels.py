@@ -12,7 +12,8 @@ BLOCK, WARPS = 4096, 8
 
 @triton.jit
 def statistics_kernel(logits, inverses, inverse, lse, entropy, columns, BY_ROW: tl.constexpr, BLOCK: tl.constexpr):
-    """Sums are relative to the greatest logit so far, one lane each."""
+    """Computes log-sum-exp and entropy of one row. Each lane keeps its own sums, relative to the greatest logit read so
+    far."""
     row = tl.program_id(0).to(tl.int64)
     scale = tl.load(inverses + row).to(tl.float32) if BY_ROW else inverse
     at = tl.arange(0, BLOCK)

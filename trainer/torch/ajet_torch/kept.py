@@ -56,7 +56,7 @@ class KeptRows:
     is_cut_U: torch.Tensor
 
     def hide_(self, logits_UV: torch.Tensor, start: int, stop: int) -> torch.Tensor:
-        """Hides the tokens that rows [start, stop) were not drawn from."""
+        """Hides, in rows [start, stop), the tokens outside of each row's set."""
         hidden_UV = self.is_cut_U[start:stop, None].repeat(1, logits_UV.shape[1])
         entries = slice(int(self.starts[start]), int(self.starts[stop]))
         hidden_UV[self.row_E[entries] - start, self.ids_E[entries]] = False

@@ -29,7 +29,7 @@ may compute in TF32."""
 
 
 def check_likeness(policy: PolicyModel, device: torch.device) -> None:
-    """Raises `unsupported_model` with the class and the distance of its logprobs from ours."""
+    """Raises `unsupported_model` with the class of the model and the distance of its logprobs from the worker's."""
     lm, name = policy.lm, type(policy.lm).__name__
     rows = draw_rows(int(lm.config.get_text_config().vocab_size), smallest_window(lm.config))
     try:

@@ -36,8 +36,8 @@ def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedMode
 
 
 def find_targets(lm: PreTrainedModel, lora: LoraConfig) -> str | list[str]:
-    """Returns the names as peft takes them. Raises `bad_request` for a name that fits nothing, and for the embedding or
-    the head if they are one tensor."""
+    """Returns the names of the layers to adapt, in the form that peft expects. Raises `bad_request` for a name that
+    matches no layer. Also raises it for the embedding or the head if both are one tensor."""
     names = list(lora.target_modules)
     if names == [ALL_LINEAR]:
         return ALL_LINEAR
@@ -100,7 +100,7 @@ def with_adapter(head: nn.Module, hidden: torch.Tensor) -> tuple[torch.Tensor, t
 
 
 class adapters_off:
-    """Runs the frozen model under the adapters."""
+    """Turns the adapters off inside a `with` block, so that only the frozen model is computed."""
 
     def __init__(self, lm: nn.Module) -> None:
         from peft.tuners.tuners_utils import BaseTunerLayer

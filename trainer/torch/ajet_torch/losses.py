@@ -73,8 +73,8 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_batch(packs: list[TreePack], config: LossConfig) -> None:
-    """Computes the values that depend on the whole optimizer step, before the packs are divided among the ranks.
-    Weights and advantages are computed earlier."""
+    """Checks what depends on all packs of the optimizer step, before they are divided among the ranks. Raises
+    `bad_batch` if gspo finds a sequence in two packs."""
     if config.objective == "gspo":
         _require_whole_sequences(packs)
 

@@ -83,7 +83,8 @@ def salt_of(name: str, seed: int) -> int:
 
 
 def _first_element(parameter: torch.Tensor) -> int:
-    """FSDP2 cuts along the first dimension, as torch.chunk does."""
+    """Returns the index, in the whole tensor, of the first element of this process. FSDP2 cuts along the first
+    dimension, as torch.chunk does."""
     index, count = shard_place(parameter)
     rows = -(-parameter.shape[0] // count) if parameter.ndim else 0
     return min(parameter.shape[0], index * rows) * (parameter[0].numel() if parameter.ndim > 1 else 1) if count > 1 else 0

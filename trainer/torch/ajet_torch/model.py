@@ -174,7 +174,8 @@ def turn_off_randomness(lm: PreTrainedModel) -> None:
 
 
 def widen_norms(lm: PreTrainedModel) -> None:
-    """transformers' RMSNorm rounds to float32 inside, which hides differences that float64 runs should show."""
+    """Replaces the forward pass of RMSNorms by one that keeps float64. That of transformers rounds to float32, which
+    hides differences that float64 runs should show."""
     for module in lm.modules():
         if type(module).__name__.endswith("RMSNorm"):
             module.forward = partial(_rms_norm, module)

@@ -283,8 +283,8 @@ class SplitAdamW:
 
 
 class RoundedAdamW(SplitAdamW):
-    """The weights are their own masters. `seed`, the step and the tensor's place decide how they are rounded. It works
-    on each process's own rows, as PlainAdamW does; replicas of a shard round alike.
+    """The weights are their own masters. `seed`, the step and the tensor's place decide how they are rounded. Each
+    process updates its own rows, as with PlainAdamW. Replicas of a shard are rounded alike.
     """
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig, seed: int) -> None:

@@ -14,8 +14,8 @@ import sys
 
 
 def end_with_parent() -> None:
-    """On Linux it asks for SIGTERM when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG).
-    Elsewhere it does nothing."""
+    """Makes Linux send SIGTERM to this process when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG). Does
+    nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 

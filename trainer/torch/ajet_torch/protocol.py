@@ -5,7 +5,7 @@
 
 The environment gives the worker the address and the token (AJET_CONNECT host:port, AJET_TOKEN). The worker says `hello`
 with the schema version and the token, and receives its configuration. Requests carry an id and get exactly one `result`
-or `error` with that id; `tokens` may come before. `heartbeat` comes unasked.
+or `error` with that id; `tokens` may come before. The worker sends `heartbeat` without a request.
 """
 
 from __future__ import annotations
@@ -125,6 +125,6 @@ def connect(address: str, token: str, version: int) -> tuple[socket.socket, dict
     if message is None:
         raise SystemExit("The control plane closed the connection at hello, because the token or the schema version is wrong. Start the worker with the line that the run prints.")
     if message.get("schema") != version:
-        raise SystemExit(f"The control plane speaks schema {message.get('schema')}, this worker {version}. Install both from one release.")
+        raise SystemExit(f"The control plane uses version {message.get('schema')} of the messages, and this worker uses version {version}. Install both from one release.")
     stream.settimeout(None)
     return stream, message

@@ -97,7 +97,8 @@ def count_nodes(control: Any, size: int) -> int:
 
 
 def join_node(rank: int, per_node: int, local_rank: int, num_nodes: int, timeout: timedelta) -> Ranks | None:
-    """Every process creates the groups of all nodes, because creating a group needs all processes."""
+    """Returns the group of this process's node. Every process creates the groups of all nodes, because all processes
+    must take part in creating a group."""
     if num_nodes == 1:
         return None
     groups = [dist.new_group(list(range(node * per_node, (node + 1) * per_node)), backend="gloo", timeout=timeout) for node in range(num_nodes)]

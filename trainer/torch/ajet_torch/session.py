@@ -59,8 +59,8 @@ class Session:
         return list(range(0, ranks.size, ranks.per_node if self.config.inference.server == "vllm" else 1))
 
     def _sampling_copy(self) -> PolicyModel:
-        """Every rank keeps a whole copy of sharded weights in the compute type, because sampling token by token from
-        shards is not possible."""
+        """Returns a whole copy of the weights in the compute type, for a rank whose trained weights are sharded.
+        Sampling token by token from shards is not possible."""
         lm = load_lm(self.config.model_dir, self.placement.dtype, self.placement.device)
         if self.config.lora.rank:
             add_lora(lm, self.config.lora, self.config.seed)
@@ -78,7 +78,7 @@ class Session:
     @property
     def samples_apart(self) -> bool:
         """Returns whether answers continue while a step is computed: the sampler has separate GPUs, and only the first
-        rank speaks to it."""
+        rank sends requests to it."""
         inference = self.config.inference
         return inference.server == "vllm" and not inference.colocated and self.placement.ranks.num_nodes == 1
 
@@ -93,8 +93,8 @@ class Session:
         return metrics
 
     def sync_weights(self) -> float:
-        """Returns the seconds it took. Raises `weight_sync` if the sampler does not hold the trainer's weights
-        afterwards."""
+        """Sends the weights to the sampler and returns how many seconds this took. Raises `weight_sync` if the sampler
+        does not have the trainer's weights afterwards."""
         start = time.perf_counter()
         expected = 0
 
@@ -114,7 +114,7 @@ class Session:
         return time.perf_counter() - start
 
     def catch_up(self) -> None:
-        """Gives the present weights to samplers that came back after the last update."""
+        """Gives the present weights to samplers that were restarted after the last update."""
         self.server.catch_up()
         self._check_by_probe()
 

@@ -44,7 +44,8 @@ def make_empty(make: Callable[[], PreTrainedModel]) -> PreTrainedModel:
 
 
 def find_files(model_dir: str, lm: PreTrainedModel) -> dict[str, Path] | None:
-    """Returns the file of each parameter, or None if one has another name there, as fused and renamed ones do."""
+    """Returns the file of each parameter. Returns None if a parameter has another name in the files, for example
+    because it was fused or renamed."""
     folder = Path(model_dir)
     index = folder / "model.safetensors.index.json"
     try:
@@ -60,7 +61,7 @@ def find_files(model_dir: str, lm: PreTrainedModel) -> dict[str, Path] | None:
 
 
 def fill(module: nn.Module, lm: PreTrainedModel, device: torch.device, rows: Rows) -> None:
-    """Gives a sharded `module` around `lm` memory, and each process its own rows of every parameter."""
+    """Allocates memory for the sharded `module` around `lm`, and reads this process's rows of every parameter."""
     module.to_empty(device=device)
     for parent, name in rotary_embeddings(lm):
         setattr(parent, name, type(getattr(parent, name))(config=lm.config).to(device))
@@ -83,7 +84,8 @@ def can_fill(lm: PreTrainedModel) -> bool:
 
 
 def own_rows(parameter: torch.Tensor) -> tuple[int, int]:
-    """FSDP2 cuts tensors along their first dimension, as torch.chunk does."""
+    """Returns the first row of this process and the row after its last. FSDP2 cuts tensors along their first dimension,
+    as torch.chunk does."""
     index, count = shard_place(parameter)
     size = -(-parameter.shape[0] // count)
     return min(parameter.shape[0], index * size), min(parameter.shape[0], (index + 1) * size)

@@ -23,7 +23,8 @@ class Placement:
 
     @property
     def master_dtype(self) -> torch.dtype:
-        """Returns the dtype of parameters under FSDP2. A bfloat16 compute is cast from float32 shards."""
+        """Returns the dtype of parameters under FSDP2. If the compute is in bfloat16, the shards are float32 and are
+        cast for each use."""
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
 
 
@@ -61,7 +62,8 @@ def end_broken_pass(policy: PolicyModel) -> None:
 
 
 def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
-    """With several nodes, replicas are over the first dimension and shards over the second."""
+    """Returns the mesh of all processes. If each node has a replica, the first dimension of the mesh has the nodes, and
+    the second has the shards of a node."""
     ranks = placement.ranks
     if ranks.num_nodes == 1 or config.shard_over == "all":
         return dist.init_device_mesh(placement.device.type, (ranks.size,))

@@ -1,4 +1,5 @@
-"""Decides which rank runs which pack. Every rank runs the same number of packs, since FSDP2 gathers weights together."""
+"""Decides which rank runs which pack. Every rank runs the same number of packs, because all ranks must gather the
+weights of FSDP2 together."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from .pack import LossTerms, TreePack
 
 
 def share_out(packs: list[TreePack], num_ranks: int, hidden_size: int) -> list[list[TreePack]]:
-    """Returns one list per rank, balanced by arithmetic (longest first to the least loaded) and filled up with empty
-    packs."""
+    """Returns one list per rank, balanced by `pack_cost` (the costliest pack first, to the least loaded rank) and
+    filled up with empty packs."""
     shares: list[list[TreePack]] = [[] for _ in range(num_ranks)]
     loads = np.zeros(num_ranks)
     for index in sorted(range(len(packs)), key=lambda i: -pack_cost(packs[i], hidden_size)):

@@ -39,8 +39,8 @@ log = logging.getLogger("ajet_torch")
 
 @dataclass(frozen=True)
 class StepChanges:
-    """The differences of one step: options of the optimizer (a learning rate is the rate itself), and whether it
-    reports every term."""
+    """Settings of one step: options of the optimizer that replace its own (a learning rate is used as it is, without
+    the schedule), and whether the step reports every term."""
 
     optimizer: Mapping[str, float] = field(default_factory=dict)
     report_terms: bool = False
@@ -182,7 +182,7 @@ class Trainer:
         return [of_pack[id(pack)] for pack in packs] if gathered else []
 
     def _accumulate(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool]) -> list[TermLoss]:
-        """A pack is prepared while the device works on the one before it."""
+        """Adds up the gradients of all packs. The host prepares a pack while the device works on the previous one."""
         parts = []
         for index, pack in enumerate(packs):
             if self.placement.ranks.share(is_aborted()):
@@ -195,7 +195,7 @@ class Trainer:
         return parts
 
     def _sync_gradients(self, last: bool) -> None:
-        """Under FSDP2, gradients are reduced once per step. In between, every rank sums its own."""
+        """Makes FSDP2 reduce gradients only after the last pack of a step. Before that, every rank sums its own."""
         if not self.placement.sharded or self.config.cpu_offload or last == self.reduces:
             return
         self.reduces = last
@@ -215,7 +215,7 @@ class Trainer:
         return PlacedPack(to_device(padded, placed.device, real), plan)
 
     def _announce(self, length: int, plan: AttentionPlan) -> None:
-        """Logs that a step with a pack of a new size first compiles."""
+        """Logs that the layers must be compiled, if they were not compiled for this size of pack."""
         if not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
             return
         for_all_sizes = compiles_for_all_sizes(self.policy.lm, self.config, self.placement.sharded)
@@ -229,7 +229,8 @@ class Trainer:
             log.info("Compiling the layers for packs of %d tokens, once for each size; the first step waits.", length)
 
     def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
-        """Adds one pack's gradients. Its loss is scaled against FSDP2's mean over ranks."""
+        """Adds one pack's gradients. Multiplies the loss by the number of ranks, because FSDP2 takes the mean of the
+        gradients over the ranks."""
         output = self.forward(pack, loss.temperature, truncation=loss.truncation)
         reference = self._reference_logprobs(replace(pack, data=replace(pack.data, sets=output.sets)), loss) if loss.needs_reference else None
         entropy_M = output.entropy_U[pack.data.pairs.row_M]
@@ -267,8 +268,8 @@ class Trainer:
         return {**to_metrics(dict(zip(names, totals)), peak_value), "grad_norm": norm_value}
 
     def reshard(self) -> None:
-        """Frees gathered weights, which a forward pass without a backward pass leaves. While weights are gathered, a
-        parameter does not show which rows belong to this process."""
+        """Frees the gathered weights that remain after a forward pass without a backward pass. While weights are
+        gathered, a parameter does not show which rows belong to this process."""
         for module in self.policy.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()

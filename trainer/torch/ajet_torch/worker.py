@@ -130,7 +130,7 @@ class Director:
         self.submitted.append(request)
 
     def _abort(self, request_id: int) -> None:
-        """Returns whether an answer was aborted. A step checks the connection's list of aborts itself."""
+        """Aborts an answer that waits or is in progress. A step checks the connection's list of aborts itself."""
         if self.answers.pop(request_id, None) is not None:
             self.submitted = [request for request in self.submitted if request.id != request_id]
             self.aborted.append(request_id)

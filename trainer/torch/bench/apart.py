@@ -1,9 +1,9 @@
 """How long does a whole GRPO step take if the sampler shares the trainer's GPUs, and if it has GPUs that the trainer
 does not use?
 
-The benchmark speaks to a worker over its wire. A step samples a batch of answers, trains on them and sends the new
-weights to the sampler. With a staleness of 1 it requests the next batch before it trains, as the training loop does.
-Each setup gets the same batches and the same number of GPUs.
+The benchmark sends messages to a worker as a run does. A step samples a batch of answers, trains on them and sends the
+new weights to the sampler. With a staleness of 1 it requests the next batch before it trains, as the training loop
+does. Each setup gets the same batches and the same number of GPUs.
 
     python apart.py --gpus 4 --ways colocated apart --staleness 0 1 --out apart.json
 """

@@ -1,5 +1,5 @@
-"""Starts a worker and speaks the other side of its wire. Tests and benchmarks use this to measure whole steps without
-Node."""
+"""Starts a worker and exchanges messages with it as a run does. Tests and benchmarks use this to measure whole steps
+without Node."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ class Engine(Protocol):
 
 
 class Ours:
-    """Drives a worker's session directly, without the wire. Events bring the sampled tokens, and packs return them."""
+    """Calls a worker's session directly, in this process. It reads the sampled tokens from the session's events, and
+    trains on packs of them."""
 
     session: Session | None = None
 
@@ -76,7 +77,7 @@ class Ours:
             Ours.session = Session(config, Placement(device, dtype, ranks, ranks.size > 1))
         self.own = Ours.session
         self.own.trainer.config = replace(self.own.trainer.config, max_pack_tokens=self.pack_tokens)
-        # The server needs the context length of this case.
+        # Create a new server, because the context length depends on the case.
         self.own.server = BuiltinServer(self.own.server.policy, inference, self.own.placement.device)
 
     def settings(self) -> dict[str, Any]:

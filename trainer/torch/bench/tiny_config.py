@@ -1,5 +1,4 @@
-"""Makes a tiny configuration of every causal language model that transformers knows, so that it trains on a CPU in a
-moment.
+"""Makes a tiny configuration of every causal language model in transformers, so that it trains on a CPU in a moment.
 
 The code contains no names of model families. It finds sizes by the names that configurations use for them. It sets
 every dropout probability, scale and cap to a value that changes the result, so that a forward pass without it gives a

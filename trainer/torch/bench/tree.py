@@ -168,7 +168,7 @@ def main() -> None:
     results = []
     for name in args.workloads:
         cases = baselines(name, SHAPES[args.model].vocab)
-        # Rows of one length are the rows of B0. Rows of many lengths would each be compiled.
+        # Measures B0 only if its rows have one length. Every other length would have to be compiled.
         few_lengths = len({row.num_tokens for row in cases.single}) == 2
         packs = [cases.tree, cases.padded, cases.packed, cases.prompt_only, *([cases.single] if few_lengths else [])]
         tree, *others = gradient_seconds(trainer, packs, args.repeats)

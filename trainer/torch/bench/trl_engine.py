@@ -151,7 +151,7 @@ class TrlEngine:
             self.turns.done.release()
 
     def step(self, number: int) -> dict[str, float]:
-        """Steps come in order; `number` is only a name."""
+        """Makes the next step. TRL makes its steps in order, so `number` is ignored."""
         self.spent = {}
         self.turns.go.release()
         self.turns.done.acquire()

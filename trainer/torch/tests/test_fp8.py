@@ -78,7 +78,8 @@ def test_weights_under_each_other_share_a_scale() -> None:
 
 
 def test_a_product_and_its_gradients_are_near_the_exact_ones() -> None:
-    """Rounding to three bits moves each factor by about 2.6%, and therefore a sum of products by 3.7%."""
+    """Compares with a tolerance for rounding. Rounding to three bits moves each factor by about 2.6%, and therefore a
+    sum of products by 3.7%."""
     torch.manual_seed(0)
     x = torch.randn(256, 64).bfloat16().requires_grad_()
     weights = [torch.randn(n, 64).bfloat16().requires_grad_() for n in (96, 32)]

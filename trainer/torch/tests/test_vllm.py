@@ -1,4 +1,4 @@
-"""Tests the worker's side of vLLM with a small server that speaks only vLLM's HTTP interface (tests/fake_vllm)."""
+"""Tests the worker's side of vLLM with a small server that has only vLLM's HTTP interface (tests/fake_vllm)."""
 
 from __future__ import annotations
 

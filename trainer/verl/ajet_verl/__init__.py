@@ -1,5 +1,5 @@
-"""A driver of verl's worker groups on Ray, which speaks the messages of `ajet_torch.protocol`.
+"""A driver of verl's worker groups on Ray. It exchanges the messages of `ajet_torch.protocol` with the control plane.
 
-verl holds the weights, the gradient and the optimizer. Losses, checkpoints and the sampler are those of `ajet_torch`.
+verl has the weights, the gradient and the optimizer. Losses, checkpoints and the sampler are those of `ajet_torch`.
 Tensor names carry their shape as there: K loss terms, T tokens of a row.
 """

@@ -26,7 +26,8 @@ START_ATTEMPTS = 5
 os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # the default of 30 is too short on a busy machine
 QUIET = {"log_to_driver": False, "configure_logging": False}
 ON_CPU = {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "VERL_USE_EXTERNAL_MODULES": "ajet_verl.cpu"}
-"""verl registers its engines only for GPUs. The module in the last line registers them for a CPU."""
+"""The environment of workers without a GPU. verl registers its engines only for GPUs, so the module in the last line
+registers them for a CPU."""
 
 
 def connect_ray(config: DriverConfig) -> bool:

@@ -1,4 +1,4 @@
-"""The driver's configuration, as it comes over the wire."""
+"""The driver's configuration, which the control plane sends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DriverConfig:
       a CPU if the cluster has no GPU.
     - dtype: the dtype of the compute; masters and moments are float32.
     - max_pack_tokens: the tokens of a micro-batch. A single longer row may exceed it.
-    - attn_implementation: a name that transformers knows.
+    - attn_implementation: the name of an attention implementation of transformers.
     - shard_over: for several nodes. `node` shards within each and keeps a replica on each; `all` shards over all
       processes.
     """

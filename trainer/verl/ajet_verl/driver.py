@@ -1,4 +1,5 @@
-"""The driver's process: `python -m ajet_verl.driver`. It speaks to the control plane; Ray places the workers."""
+"""The driver's process: `python -m ajet_verl.driver`. It exchanges messages with the control plane; Ray places the
+workers."""
 
 from __future__ import annotations
 

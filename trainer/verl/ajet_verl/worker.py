@@ -64,7 +64,7 @@ class RowWorker(TinkerTrainingWorker):
 
     @ON_ALL()
     def copy_weights(self) -> None:
-        """Copies weights from the trainer to the sampler. Raises `weight_sync` if the sampler does not hold them
+        """Copies weights from the trainer to the sampler. Raises `weight_sync` if the sampler does not have them
         afterwards."""
         self.held.reshard()
         own = dict(self.server.policy.lm.named_parameters())
@@ -170,8 +170,8 @@ class HeldModel:
         self.policy_version = 0
 
     def reshard(self) -> None:
-        """Frees gathered weights, which a forward pass without a backward pass leaves. While weights are gathered, a
-        parameter does not show which rows belong to this process."""
+        """Frees the gathered weights that remain after a forward pass without a backward pass. While weights are
+        gathered, a parameter does not show which rows belong to this process."""
         for module in self.lm.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()

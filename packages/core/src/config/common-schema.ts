@@ -254,7 +254,11 @@ const trainerCommon = z.strictObject({
       false,
       'normalize advantages to mean 0 and deviation 1 over all trained tokens of a batch, as REINFORCE++ does',
     ),
-    gamma: setting(share, 1, 'grpo, reinforce, maxrl: factor of a reward for each earlier turn of its agent'),
+    gamma: setting(
+      share,
+      1,
+      'grpo, reinforce, maxrl: discount of a reward, for each turn of its agent that came before it',
+    ),
   }),
   max_empty_steps: setting(
     count(numSteps).nullable(),

@@ -29,7 +29,7 @@ export const model = z.strictObject({
   tools: setting(
     z.enum(['auto', 'system', 'refuse']),
     'auto',
-    'how the tools of a request reach the model. auto: the chat template prints them; if it does not support them, as with system | system: written into the system prompt, with calls in the form of Hermes; checkpoints and exports keep this template | refuse: a request with tools is an error if the template does not support them',
+    'how the tools of a request reach the model. auto: the chat template prints them. If the template does not support tools, auto is the same as system | system: written into the system prompt, with calls in the form of Hermes; checkpoints and exports keep this template | refuse: a request with tools is an error if the template does not support them',
   ),
   tool_calls: setting(
     z.enum(['strict', 'lenient']),

@@ -11,7 +11,7 @@ const text = z.string().min(1);
 
 export const tinker = defineBackbone({
   name: 'tinker',
-  summary: 'trains on a server that speaks the Tinker API',
+  summary: 'trains on a server with the Tinker API',
   section: z.strictObject({
     base_url: setting(text.nullable(), null, 'such as http://trainer.cluster:8000; null: the hosted service'),
     api_key: setting(text.nullable(), null, 'null: the environment variable TINKER_API_KEY; the key is never written', {
@@ -22,7 +22,7 @@ export const tinker = defineBackbone({
       null,
       "the server's name of the model of model.path; null: the server must serve exactly one",
     ),
-    profile: setting(z.enum(profileNames), 'auto', `what is known of the server: ${profileNames.join(' | ')}`),
+    profile: setting(z.enum(profileNames), 'auto', `the kind of server: ${profileNames.join(' | ')}`),
     wire: setting(
       z.enum(wires),
       'auto',

@@ -30,7 +30,7 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class TokenEvent:
-    """One sampled token. The last token of an answer carries `finish`. `started` is the time.monotonic() at which the
+    """One sampled token. The last token of an answer has `finish`. `started` is the time.monotonic() at which the
     request got its slot, if the server knows it."""
 
     id: int

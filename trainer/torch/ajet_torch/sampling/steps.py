@@ -66,7 +66,7 @@ class Flight:
 
 class Steps(Protocol):
     longest_fed: int
-    """The end of a prompt goes in by decoding, one token a step, if it has up to this many tokens."""
+    """If at most this many tokens of a prompt are left, decoding steps cache them, one token a step."""
 
     def fill(self, fills: list[Fill]) -> None:
         """Queues the caching of prompts."""

@@ -1,9 +1,9 @@
 """Chooses the GPUs that vLLM uses: the first GPUs of the trainer (`colocated`), or those after the trainer's. Replicas
-follow one another, and each takes as many GPUs as its tensor parallel size.
+take consecutive GPUs, each as many as its tensor parallel size.
 
 In both cases a process of the trainer exports a buffer on each GPU of vLLM, and the weights go through it. CUDA IPC
-requires the same GPU, but not the same owner. With separate GPUs the first rank copies the weights over NVLink or PCIe,
-so vLLM needs no second way to take weights.
+needs a buffer on the GPU of the reader, but any process may export it. With separate GPUs the first rank copies the
+weights over NVLink or PCIe, so vLLM needs no second way to take weights.
 """
 
 from __future__ import annotations

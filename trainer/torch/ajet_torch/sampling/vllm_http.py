@@ -1,4 +1,4 @@
-"""Speaks HTTP to vLLM over a Unix socket in a private folder. No port can clash, and no other user reaches the
+"""Sends HTTP requests to vLLM over a Unix socket in a private folder. No port can clash, and no other user reaches the
 development routes of vLLM."""
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ DROPPED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
 TORCHELASTIC_USE_AGENT_STORE, vLLM's own process group would wait for a store that nobody opens."""
 
 CAUSE = re.compile(r"(?:^|[\]\s)])((?:\w+\.)*\w*(?:Error|Exception): .+)")
-"""Matches an exception in a line of vLLM's log. The first is the cause; tracebacks of the processes that waited for it
-follow."""
+"""Matches an exception in a line of vLLM's log. The first match in a log is the cause. The later ones are from
+processes that waited for the one that failed."""
 
 log = logging.getLogger("ajet_torch")
 
@@ -69,7 +69,7 @@ def require_version(version: str) -> tuple[int, int]:
 
 
 def command_line(config: WorkerConfig, socket_path: str, context_length: int, dtype: torch.dtype) -> list[str]:
-    """Returns the command line. vLLM 0.26 through 0.33 knows every flag."""
+    """Returns the command line. vLLM 0.26 through 0.33 accepts every flag."""
     inference = config.inference
     options = {
         "--uds": socket_path, "--served-model-name": MODEL_NAME, "--dtype": str(dtype).removeprefix("torch."),

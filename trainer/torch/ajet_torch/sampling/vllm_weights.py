@@ -5,9 +5,8 @@ because they change with every second release (0.26 has none; until 0.32 a sourc
 has a cached property and `iter_full`). The wire format changed once: 0.26 expects `packed` with each update, and 0.27
 and later expect it once, at the handshake.
 
-The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. Tensors are not
-exported one by one, because PyTorch wraps a storage again at each export. Any model fits if its largest tensor fits the
-buffer.
+The buffer is exported once, for the whole run; vLLM copies each chunk before it answers. Tensors are not exported one
+by one, because PyTorch wraps a storage again at each export. Any model fits if its largest tensor fits the buffer.
 
 If vLLM holds all weights as they were loaded, its worker loads each chunk in place (vllm_worker.py). Otherwise vLLM's
 own update loads them. It also handles quantized models, and takes several times as long.
@@ -81,7 +80,7 @@ class WeightSender:
         return weight_sum(self._weights())
 
     def _weights(self) -> Iterator[Named]:
-        """Returns the weights under the names that vLLM knows. LoRA is merged."""
+        """Returns the weights under the names that vLLM uses, with LoRA merged."""
         state = {name: parameter.detach() for name, parameter in self.policy.lm.named_parameters()}
         return fold_adapters(state, self.config.lora) if self.config.lora.rank else iter(state.items())
 
@@ -119,8 +118,8 @@ def fill(buffer: torch.Tensor, chunk: list[Named]) -> None:
 
 
 def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
-    """Allocates outside of expandable segments, because PyTorch does not share their memory with other processes. The
-    worker uses them for all other memory."""
+    """Allocates a buffer outside of the expandable segments that the worker uses for all other memory. PyTorch cannot
+    share the memory of such segments with other processes."""
     if device.type != "cuda" or "expandable_segments:True" not in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
         return torch.empty(num_bytes, dtype=torch.uint8, device=device)
     set_allocator = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch.cuda.memory._set_allocator_settings

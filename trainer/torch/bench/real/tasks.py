@@ -2,8 +2,8 @@
 two turns.
 
 Each row has the messages of the prompt and the right answer. The prompts show solved examples, because a model of 135M
-parameters does not know the required form. In `calculator` the model first writes a call such as `calc: 12 * 7`. The
-result comes back as a message, and the model answers with the number.
+parameters would not use the required form without them. In `calculator` the model first writes a call such as `calc: 12
+* 7`. The result comes back as a message, and the model answers with the number.
 """
 
 from __future__ import annotations

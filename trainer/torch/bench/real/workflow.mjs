@@ -27,7 +27,7 @@ async function say(tuner, messages) {
 
 const toOutput = (isSuccess) => ({ reward: isSuccess ? 1 : 0, isSuccess });
 
-/** Python compares objects without the order of their keys, so this does too. */
+/** Compares JSON values without the order of keys, as `is_right` does in Python. */
 function sameJson(said, wanted) {
   try {
     return JSON.stringify(sorted(JSON.parse(said))) === JSON.stringify(sorted(JSON.parse(wanted)));

@@ -20,7 +20,7 @@ FIELDS = {
     "model", "prompt", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids", "ignore_eos", "logprobs",
     "return_token_ids", "return_tokens_as_token_ids", "stream",
 }
-"""The fields of vLLM's CompletionRequest that the fake knows. The real one drops unknown fields with no more than a
+"""The fields of vLLM's CompletionRequest that the fake accepts. The real one drops unknown fields with no more than a
 line in its log."""
 
 

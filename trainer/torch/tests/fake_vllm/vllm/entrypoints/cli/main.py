@@ -1,8 +1,8 @@
-"""A fake vLLM for the tests. `python -m vllm.entrypoints.cli.main serve MODEL` speaks the part of vLLM's interface that
-the worker uses, with transformers on a CPU.
+"""A fake vLLM for the tests. `python -m vllm.entrypoints.cli.main serve MODEL` implements the part of vLLM's interface
+that the worker uses, with transformers on a CPU.
 
-The fake refuses every flag, body field and order of calls that vLLM 0.26 through 0.33 would refuse or not know. Names
-and shapes come from vLLM's sources. In contrast to vLLM it has no batching, and uses shared host memory instead of CUDA
+The fake refuses every flag, body field and order of calls that vLLM 0.26 through 0.33 would refuse or ignore. Names and
+shapes come from vLLM's sources. In contrast to vLLM it has no batching, and uses shared host memory instead of CUDA
 IPC.
 
 Environment variables change the fake at its start. FAKE_VLLM_VERSION is its version (0.33.0 by default).

@@ -30,7 +30,7 @@ class Model:
     def __init__(self, args: argparse.Namespace) -> None:
         self.lm = AutoModelForCausalLM.from_pretrained(args.model, dtype=getattr(torch, args.dtype), local_files_only=True)
         self.sampled = self.lm
-        # A bound method would make deepcopy copy this whole object.
+        # Use a lambda, because deepcopy of a bound method would copy this whole object.
         self.lm.load_weights = lambda weights: self.load_weights(weights)
         self.lm.quant_method = Fp8LinearMethod() if IS_QUANTIZED else None
         self.fault = ""
