@@ -57,7 +57,7 @@ export type JobOptions = {
   readonly config?: ConfigInput;
 };
 
-/** The values of options that no file can hold. */
+/** The values of options that cannot be written into a file. */
 type GivenKinds = {
   readonly backbone?: unknown;
   readonly algorithm?: unknown;
@@ -137,8 +137,8 @@ function checkObject(value: unknown, name: string): void {
 }
 
 /**
- * Whether the original's argument may be left out with this value. Throws ConfigError `unknown_key` with the
- * replacement otherwise.
+ * Throws ConfigError `unknown_key`, unless this is an argument of the original that has no effect with this value. The
+ * message names the replacement.
  */
 function checkOriginal(name: string, value: unknown): void {
   const known = Object.hasOwn(original, name) ? original[name] : undefined;

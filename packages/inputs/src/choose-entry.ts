@@ -12,8 +12,9 @@ import {
 import { importUserModule, withUserFrames } from '@agentjet/rollout/loading';
 
 /**
- * A configuration names backbones, algorithms, readers, judges and template families. It may also name an export of a
- * file, and code may pass a value. This export or value is a registration, an instance, or a class of instances.
+ * Finds the backbone, algorithm, reader, judge or template family of a run. A configuration gives the name of a
+ * registered one, or names an export of a file. Code may pass a value instead. The export or value is a registration,
+ * an instance, or a class of instances.
  */
 
 /** How a kind of entry recognizes its instances. */

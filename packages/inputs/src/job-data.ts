@@ -80,7 +80,7 @@ const dataNames = [
   'fields',
 ];
 
-/** Throws ConfigError `unknown_key` for a name that has no meaning. */
+/** Renames fields to the names used here. Throws ConfigError `unknown_key` for a name that has no meaning. */
 function renameFields(given: Fields): Fields {
   const renamed = Object.entries(given).map(([name, value]) => {
     const own = Object.hasOwn(originalNames, name) ? (originalNames[name] ?? name) : name;

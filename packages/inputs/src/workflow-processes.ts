@@ -6,7 +6,7 @@ import type { GivenInputs } from './job-inputs.js';
 export type WorkflowProcesses = {
   /** The module that calls `serveWorkflows`. */
   readonly entry: URL;
-  /** Whether the environment comes with the task reader. */
+  /** Whether the environment is that of the task reader. */
   readonly hasReadersEnvironment: boolean;
 };
 

@@ -24,10 +24,10 @@ export type ModelCheck = {
 
 export type BackboneCheck = {
   readonly name: string;
-  /** What training needs, and what sampling alone needs. Both are undefined if the backbone cannot run this model. */
+  /** The verdicts for training and for sampling alone. Both are undefined if the backbone cannot run this model. */
   readonly training: NeedVerdict | undefined;
   readonly sampling: NeedVerdict | undefined;
-  /** The reason why it cannot run this model. */
+  /** The reason why the backbone cannot run this model. */
   readonly problem: string | undefined;
   /** Repairs, if training does not fit even with the smaller packs that a run would choose. Empty if it fits. */
   readonly waysOut: readonly string[];

@@ -20,7 +20,10 @@ type Observation = Repeats & { readonly weight: number };
 
 const numChances = 41;
 const chances = Array.from({ length: numChances }, (_, index) => index / (numChances - 1));
-/** With many more rounds, the estimate fits the noise of the sample. With only a few, it stays uniform. */
+/**
+ * The number of rounds. With many more, the estimate would fit the noise of the sample. With only a few, it would stay
+ * uniform.
+ */
 const numRounds = 100;
 
 /**
@@ -42,7 +45,7 @@ export function fitRepeatPrior(tasks: readonly ValueCounts[]): RepeatPrior {
   return { weights };
 }
 
-/** The chance that `more` further episodes repeat the rewards too. */
+/** Returns the chance that `more` further episodes have the same rewards too. */
 export function chanceOfRepeats(prior: RepeatPrior, seen: Repeats, more: number): number {
   return posterior(prior, seen).reduce((sum, share, index) => sum + share * (chances[index] ?? 0) ** more, 0);
 }
@@ -54,7 +57,7 @@ function posterior({ weights }: RepeatPrior, { repeats, others }: Repeats): read
   return total === 0 ? weights : joint.map((value) => value / total);
 }
 
-/** Each task has weight 1. */
+/** Returns the observations of a task, with weights that add up to 1. */
 function observationsOf({ counts, completed }: ValueCounts): readonly Observation[] {
   if (completed < 2) return [];
   return [...counts.values()].map((count) => ({

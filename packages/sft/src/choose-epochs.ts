@@ -1,7 +1,10 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
 
-/** The number of passes with `sft.epochs: auto`: at most the first, or exactly the second if no example is held out. */
+/**
+ * The number of passes with `sft.epochs: auto`: at most `mostEpochs`, or exactly `plainEpochs` if no example is held
+ * out.
+ */
 const [mostEpochs, plainEpochs] = [20, 5];
 
 /** The number of passes in a row that may fail to lower the held-out loss before the run ends. */

@@ -17,7 +17,7 @@ export type Conversation = {
 export type Transcript = {
   /** Unique among all transcripts that are read. */
   readonly id: string;
-  /** Where it is, for error messages, such as `transcripts.jsonl:12`. */
+  /** The file and the line of the transcript, for error messages, such as `transcripts.jsonl:12`. */
   readonly place: string;
   /** Empty if the transcript is kept in tokens. */
   readonly conversations: readonly Conversation[];

@@ -29,7 +29,7 @@ export function parseConversation(line: JsonObject): ConversationLine {
   const messages = completeIds(given['messages'] as readonly unknown[]);
   messages.forEach(checkSpoken);
   const { tools, toolChoice, responseFormat, ...request } =
-    // The episode ended before its first call.
+    // Allow a line without messages: its episode ended before the first call.
     messages.length === 0 ? ({ messages: [] } as ChatRequest) : toRequest({ ...given, messages });
   const agentName = readText(line, 'agent') ?? 'assistant';
   const conversation = {

@@ -29,10 +29,10 @@ export type Replayed =
   | { readonly samples: readonly Sample[]; readonly turns: Episode['turns'] }
   | { readonly refused: 'unprintable' | 'refused_by_template'; readonly message: string };
 
-/** These settings have no effect, because the engine returns given answers. */
+/** Sampling settings, which the calls require. They have no effect, because the engine returns given answers. */
 const sampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 2 ** 31 - 1 };
 
-/** Returns the answer that was set before. */
+/** An engine whose next answer is set before the call. */
 class PromptedEngine implements Engine {
   readonly contextLength = 2 ** 31 - 1;
   answer: Int32Array = new Int32Array();

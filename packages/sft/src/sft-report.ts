@@ -19,7 +19,7 @@ export function describeExamples({ training, heldOut, dropped }: PreparedExample
 /** Throws ConfigError `resume_mismatch` if the run began with other transcripts. */
 export async function checkReport(runDir: string, { training, sha256 }: PreparedExamples): Promise<void> {
   const before = parseJsonObject(await readFile(path.join(runDir, fileName), 'utf8').catch(() => ''));
-  // Without a report, the run was killed before it wrote one.
+  // Accept a run without a report, because it may have been killed before it wrote one.
   if (before === undefined || before['sha256'] === sha256) return;
   throw new ConfigError(
     'resume_mismatch',

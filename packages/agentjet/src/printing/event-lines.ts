@@ -50,7 +50,7 @@ function formatSampled({ sampled }: Evaluation): readonly string[] {
   return [`at temperature ${temperature} ${formatRate(successRate, interval)}`];
 }
 
-/** The number of kinds in a line, which are those with the most tasks. The records have all kinds. */
+/** The maximum number of kinds in a line. The kinds with the most tasks are shown; the records have all kinds. */
 const mostKinds = 12;
 
 function formatKinds({ kinds = [] }: Evaluation): readonly string[] {
@@ -66,7 +66,7 @@ function formatKinds({ kinds = [] }: Evaluation): readonly string[] {
 }
 
 function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
-  // A step that trained nothing has no entropy, which differs from an entropy of 0.
+  // Leave out the loss and entropy of a step that trained nothing, because they are unknown and not 0.
   const measured = metrics['trained_tokens'] === 0 ? {} : metrics;
   const parts = [
     `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
@@ -103,7 +103,7 @@ function formatWaits(metrics: StepMetrics): string {
   return long.length === 0 ? '' : ` (${long.map(([name, seconds]) => `${name} ${formatSeconds(seconds)}`).join(', ')})`;
 }
 
-/** Formats a step of a run that imitates, in which nothing was sampled. */
+/** Formats a step of a run that imitates transcripts. Such a step samples nothing. */
 function formatSftStep(step: number, totalSteps: number, metrics: StepMetrics): string {
   const seconds = metrics['seconds_training'] ?? 0;
   const parts = [

@@ -44,7 +44,7 @@ function join(calls: readonly TranscriptCall[]): readonly Joined[] {
     const longest = kin.toSorted((a, b) => sharedLength(b, request.messages) - sharedLength(a, request.messages))[0];
     const shared = longest === undefined ? 0 : sharedLength(longest, request.messages);
     const answer = call.response.message;
-    // The model must not learn to stop in the middle of an answer.
+    // Do not train an answer that was cut off, because the model would learn to stop in the middle of an answer.
     const weight = call.response.finishReason === 'length' ? 0 : 1;
     const added = request.messages.slice(shared);
     if (longest !== undefined && shared === longest.messages.length) {

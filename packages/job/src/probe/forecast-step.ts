@@ -38,7 +38,7 @@ export function forecastStep({ config, request, lengths, phases, available }: Fo
   };
 }
 
-/** Undefined if the backbone does not know. */
+/** Undefined if the backbone cannot estimate it. */
 function estimate(
   config: CommonConfig,
   request: JudgeOptions | undefined,

@@ -16,7 +16,10 @@ export function toGroupRules(
   };
 }
 
-/** `others` is the rest of the batch, for algorithms that compare groups. */
+/**
+ * Whether a group whose episodes all equal this one gets a gradient. `others` is the rest of the batch, for algorithms
+ * that compare groups.
+ */
 function trainsIfEqual(algorithm: Algorithm, episode: RewardedEpisode, others: EpisodeGroup): boolean {
   const numEpisodes = Math.max(2, algorithm.leastEpisodes ?? 2);
   const ids = Array.from({ length: numEpisodes }, (_, index) => `equal-${index}`);

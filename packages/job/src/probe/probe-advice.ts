@@ -14,9 +14,9 @@ export type AdviceParts = {
   readonly firstError: string | undefined;
 };
 
-/** A smaller share of cut answers costs little. */
+/** From this share on, the advice mentions answers that were cut or could not be read. Fewer of them cost little. */
 const leastCut = 0.05;
-/** A run learns slowly if a smaller share of its groups trains. */
+/** If a smaller share of the groups trains, a run learns slowly, and the advice mentions it. */
 const fewGroups = 0.25;
 const easy = 0.95;
 

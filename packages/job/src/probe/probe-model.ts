@@ -24,7 +24,7 @@ export type ProbeParts = {
 };
 
 const leastTasks = 16;
-/** More tasks hardly make the prediction more exact. */
+/** The maximum number of tasks. More would hardly make the prediction more exact. */
 const mostTasks = 64;
 const perRound = 4;
 const mostEpisodes = 16;
@@ -93,7 +93,10 @@ type PlanParts = {
 
 const hasGroupJudge = ({ judge }: JobInputs): boolean => judge !== undefined && isGroupJudge(judge);
 
-/** A judge that compares a group gets as many episodes as in a run. */
+/**
+ * Plans the rounds of the probe. If a judge compares the episodes of a group, each round has as many episodes of a task
+ * as a run.
+ */
 function planOf(inputs: JobInputs, { config, parts, available, numTemperatures }: PlanParts): ProbePlan {
   const repeats = hasGroupJudge(inputs) ? config.rollout.numRepeat : perRound;
   const least = parts.tasks ?? leastTasks;

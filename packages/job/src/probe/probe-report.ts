@@ -9,7 +9,7 @@ export type ProbeReport = {
   readonly tasks: number;
   readonly availableTasks: number | null;
   readonly seconds: number;
-  /** Whether it was stopped before its end. */
+  /** Whether the probe was stopped before its end. */
   readonly isInterrupted: boolean;
   /** The temperature of the configuration is the first. */
   readonly temperatures: readonly TemperatureReport[];
@@ -58,7 +58,7 @@ export type StepForecast = {
 };
 
 export type ChosenSetting = {
-  /** Such as `rollout.temperature`. */
+  /** The key of the setting, such as `rollout.temperature`. */
   readonly key: string;
   readonly value: number;
   /** Whether the configuration has this value already. */

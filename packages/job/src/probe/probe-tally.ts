@@ -7,7 +7,7 @@ import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 
 type TaskTally = { -readonly [Key in keyof ProbedTask]: ProbedTask[Key] };
 
-/** With more different rewards, two episodes rarely get the same reward. */
+/** The maximum size of `representatives`. If there are more different rewards, two episodes rarely get the same one. */
 const mostRepresentatives = 100;
 
 export class ProbeTally {
@@ -82,7 +82,7 @@ export class ProbeTally {
     if (episode.status !== 'completed' && !this.#countsFailures) return null;
     const rewarded = toRewarded(episode);
     const { reward, rewards, turnRewards } = rewarded;
-    // Algorithms also treat rewards as equal if they differ only by rounding.
+    // Round the rewards, because algorithms treat rewards as equal if they differ only by rounding.
     const value = JSON.stringify([reward, rewards, turnRewards], (_key, part: unknown) =>
       typeof part === 'number' ? Number(part.toPrecision(9)) : part,
     );

@@ -31,7 +31,10 @@ export async function pickTasks(config: CommonConfig, reader: TaskReader, most: 
   return { tasks, available: table.size };
 }
 
-/** A source of unknown size may have fewer tasks than this. Then all of them are probed. */
+/**
+ * Reads the tasks at these indices. Indices past the end of a source of unknown size are ignored. Throws if no task can
+ * be read.
+ */
 async function readTasks(
   indices: readonly number[],
   taskAt: (index: number) => Promise<Task>,

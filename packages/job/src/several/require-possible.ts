@@ -39,7 +39,10 @@ function ofSettings({ taskReader, swarm }: CommonConfig): readonly string[] {
   ];
 }
 
-/** Each policy opens its own algorithm, backbone and other parts, so the configuration must name them. */
+/**
+ * Returns a problem for each of these parts that code passed as an object. Each policy opens its own parts, so the
+ * configuration must name them.
+ */
 function ofCode({ backbone, model, trainerCommon }: CommonConfig): readonly string[] {
   const named = {
     backbone,

@@ -27,7 +27,7 @@ export function toSwarmRun(
   };
 }
 
-/** The revision changes with the files of workflow and judge. Files that they import are not read. */
+/** Returns a revision that changes with the files of workflow and judge. Files that they import are not read. */
 export function revisionOf(config: CommonConfig): string {
   const hashes = hashCode({ workflow: config.rollout.userWorkflow, judge: config.taskJudge });
   return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);

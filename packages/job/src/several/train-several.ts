@@ -14,8 +14,9 @@ import { TeamEvents, toTotalSteps } from './team-events.js';
 import { revisionOf, toSwarmRun } from './to-swarm-run.js';
 
 /**
- * An ordinary run of several policies is a swarm of one: this process serves the policies on the loopback address, and
- * its only client runs the workflow. The server takes the drawn tasks in their order, as the run of one policy does.
+ * An ordinary run of several policies is a swarm with one client: this process serves the policies on the loopback
+ * address, and its only client runs the workflow. The server takes the drawn tasks in their order, as the run of one
+ * policy does.
  */
 export async function trainSeveral(given: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();

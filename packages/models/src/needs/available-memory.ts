@@ -15,7 +15,10 @@ export type MemorySources = {
   readonly ownBytes?: number;
 };
 
-/** macOS reports little free memory, because it does not count memory that it could compress or swap. */
+/**
+ * The share of a Mac's memory that counts as available. macOS reports too little free memory, because it does not count
+ * memory that it could compress or swap.
+ */
 const shareOfMac = 0.8;
 
 /**

@@ -45,7 +45,7 @@ type OpenModel = {
   close(): Promise<void>;
 };
 
-/** A model that does not learn always uses the embedded backbone. */
+/** A model that only answers always uses the embedded backbone, which is the first in the list. */
 const [embedded] = backbones;
 const composition = composeConfig({
   backbones: [embedded],

@@ -54,7 +54,7 @@ function wayOut(code: string, adapter: string): string {
   const quoted = quoteForShell(adapter);
   if (code === 'unsupported_model')
     return ` \`ajet serve ${quoted} --engine vllm\` serves the two merged, and \`ajet export ${quoted} <new folder>\` merges them for other programs.`;
-  // The error names a repair, or the disk caused it.
+  // Add nothing to an error that names a repair or that the disk caused.
   if (code === 'not_enough_memory' || code === 'checkpoint') return '';
   return ` If its model is elsewhere, merge them with \`ajet export ${quoted} <new folder> --base <model>\`, and open the new folder.`;
 }

@@ -98,8 +98,8 @@ function cannotListen(at: { readonly host: string; readonly port: number; readon
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'another program listens there. Name another port with --port, or 0 for any that is free.',
     EACCES: 'this user may not listen there. Name a port of 1024 or above with --port.',
-    EADDRNOTAVAIL: 'this machine has no such address. Name another with --host.',
-    ENOTFOUND: 'this machine knows no such name. Name another with --host.',
+    EADDRNOTAVAIL: 'this machine does not have the address. Name another with --host.',
+    ENOTFOUND: 'the name cannot be resolved. Name another host with --host.',
   };
   const reason = reasons[String(code)] ?? toErrorMessage(at.cause);
   return new AgentJetError('cannot_listen', `Cannot listen at ${at.host}:${at.port}: ${reason}`, { cause: at.cause });

@@ -40,7 +40,7 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   if (options.tools !== undefined || options.toolCalls !== undefined)
     throw new ConfigError(
       'unsupported',
-      'vLLM shows tools and reads calls as the chat template of the folder has them. Leave out --tools and --tool-calls; a run with model.tools=system writes its template into its checkpoints.',
+      'vLLM shows tools and reads calls as the chat template in the folder defines. Leave out --tools and --tool-calls; a run with model.tools=system writes its template into its checkpoints.',
     );
   if (options.memoryCheck !== undefined)
     throw new ConfigError('unsupported', 'vLLM checks the memory itself. Leave out --memory-check.');
@@ -56,7 +56,7 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   args.push(...(await toolArguments(folder.dir)));
   onNotice(`Starting vLLM, which may take minutes: ${command} ${args.join(' ')}`);
   const child = spawn(command, args, {
-    // The key is not an argument, because every user of the machine could read it.
+    // Pass the key in the environment, because every user of the machine can read the arguments of a process.
     env: { ...process.env, ...(apiKey !== null && { VLLM_API_KEY: apiKey }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -98,7 +98,7 @@ function findVllm(given = process.env['AJET_VLLM']): string {
   );
 }
 
-/** vLLM's parsers of tool calls, for the families that the embedded engine knows. */
+/** vLLM's parsers of tool calls, for the template families of `@agentjet/tokenizer`. */
 const toolParsers: Readonly<Record<string, string>> = {
   qwen2: 'hermes',
   qwen3: 'hermes',
