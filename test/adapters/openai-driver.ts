@@ -64,7 +64,7 @@ async function call(client: OpenAI, history: History, options: DriverCall): Prom
   };
 }
 
-/** The SDK's own stream helper puts the message together. */
+/** Streams an answer. The SDK's own stream helper assembles the message. */
 async function stream(
   client: OpenAI,
   history: History,

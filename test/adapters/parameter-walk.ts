@@ -8,7 +8,7 @@ import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import type { CallCounts } from '@agentjet/rollout';
 import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
 
-/** Sends each parameter of the table through its own API to a model that says JSON, and returns the outcome. */
+/** Sends each parameter of the table through its own API to a model that answers in JSON, and returns the outcome. */
 
 export type Request = Record<string, unknown>;
 const schema = { type: 'object', properties: { sum: { type: 'number' } } };
@@ -323,8 +323,8 @@ export const rows = wishes.flatMap((wish) =>
 );
 
 /**
- * These parameters need an earlier answer, or a stream of the framework. The tests of the endpoint and of the adapter
- * cover them.
+ * Parameters that this walk leaves out, because they need an earlier answer or a stream of the framework. The tests of
+ * the endpoint and of the adapter cover them.
  */
 export const elsewhere = ['previous_response_id', 'input[].item_reference', 'includeRawChunks'];
 
@@ -340,7 +340,7 @@ const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
   stream_options: () => ({ stream: true, stream_options: { include_usage: true } }),
 };
 
-/** Returns why an entry of the table is silent, or undefined if the outcome is what the table says. */
+/** Returns how the outcome differs from what an entry of the table says, or undefined if it does not. */
 export async function findSilence(
   host: EndpointServer,
   [protocol, name, wish]: readonly [Protocol, string, Wish],

@@ -15,7 +15,7 @@ def make(base: str, adapter: str) -> None:
         if "lora_B" in name:  # zero at first, which would change nothing
             parameter.data.normal_(std=0.05)
     model.save_pretrained(adapter)
-    # No other file in the folder names the base model.
+    # Replace the name of the base model in the only file that has it.
     path = f"{adapter}/adapter_config.json"
     config = json.load(open(path)) | {"base_model_name_or_path": base}
     json.dump(config, open(path, "w"))

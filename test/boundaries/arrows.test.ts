@@ -69,7 +69,8 @@ describe('arrows', () => {
   });
 
   it('imports each framework in exactly one package', () => {
-    // Contracts of configuration and zod schemas are vocabulary, not frameworks; two of our servers listen with hono.
+    // Any package may import these. They read configuration, describe schemas or run tests; two of our servers use
+    // hono.
     const shared = new Set(['zod', 'yaml', 'vitest', 'fast-check', 'hono', '@hono/node-server']);
     const owners = new Map<string, Set<string>>();
     for (const { dir } of packages) {

@@ -49,7 +49,8 @@ const countFiles = (): number => (process.platform === 'linux' ? readdirSync('/p
 
 function answer(request: HostRequest): HostAnswer {
   if (request.kind === 'end') end(request.episode);
-  // Only a process without hostile requests is started with this option, because a collection would count as a stall.
+  // Collect garbage if Node was started with --expose-gc. A process that gets hostile requests is started without it,
+  // because a collection would count as a stall.
   if (request.kind === 'report') globalThis.gc?.();
   const access = request.kind === 'open' ? open() : {};
   const { rss, heapUsed, external } = process.memoryUsage();

@@ -141,7 +141,7 @@ function differenceOf(whole: RunOutcome, folder: string): string | undefined {
   }
 }
 
-/** A process that is killed at its time limit had hung. */
+/** Reports a run that hung, because it was killed at its time limit, and a run that printed a stack. */
 function check(
   each: Case,
   mishaps: readonly Mishap[],

@@ -70,7 +70,7 @@ function putBack({ folder, original }: Pick<Setting, 'folder' | 'original'>): vo
   cpSync(original, folder, { recursive: true });
 }
 
-/** Every resume says where it continues. */
+/** Whether a notice may report the change. The notice that says where a run continues comes with every resume. */
 const isNews = (notice: string): boolean => !notice.startsWith('Resuming ');
 
 async function runOnce(setting: Setting, each: Case): Promise<void> {

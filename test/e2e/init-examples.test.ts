@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 const root = path.join(import.meta.dirname, '../..');
 let dir = '';
 beforeEach(() => {
-  // The folder is in the repository, so the projects find its packages.
+  // Make the folder inside the repository, so that the projects find its packages.
   mkdirSync(path.join(root, 'saved_experiments'), { recursive: true });
   dir = mkdtempSync(path.join(root, 'saved_experiments/init-'));
   vi.spyOn(console, 'log').mockImplementation(() => undefined);

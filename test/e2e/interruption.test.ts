@@ -117,7 +117,7 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
   await running.waitFor(/Stopping/);
   running.child.kill('SIGINT');
   const { code, signal } = await running.finished;
-  // The run does not wait for a backbone that is still in native code.
+  // The second signal ends the run at once, even if the backbone is still in native code.
   expect([130, 'SIGINT']).toContain(code ?? signal);
 });
 
@@ -132,7 +132,7 @@ it('a full disk ends the run with the reason, and what was saved before can be r
   const run = onlyRun(folder);
   const fullFile = path.join(run, 'episodes/step-000002.jsonl');
   symlinkSync('/dev/full', fullFile);
-  // A resume removes later episodes, so the disk fills up only after the run has begun.
+  // Fill the disk only after the run has begun, because a resume removes later episodes.
   unlinkSync(path.join(folder, 'go'));
   const running = startAjet(folder, [...train, '--resume']);
   await running.waitFor(/^run /m);

@@ -12,8 +12,8 @@ export type GoldenCase = {
   /** Keys of the configuration that differ from those of the other cases, by section. */
   readonly changes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /**
-   * The points where the process dies; see `job/agent.ts` and `job/backbone.ts`. Steps 2 and 4 are saved, so step 3 is
-   * repeated after a kill at `decided 3`.
+   * The points at which the process is killed; see `job/agent.ts` and `job/backbone.ts`. Steps 2 and 4 are saved, so
+   * step 3 is repeated after a kill at `decided 3`.
    */
   readonly kills: readonly string[];
   /** The error that ends the run at the third step. The run is then resumed without the cause. */

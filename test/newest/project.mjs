@@ -20,7 +20,7 @@ export const ours = withAllTheyUse(
     )
     .map(({ name }) => name),
 ).map((each) => each.dir);
-/** These are copied unchanged; the imports between them are relative. */
+/** Files and folders that are copied unchanged. The imports between them are relative, so they work in the copy. */
 export const suites = [
   'test/adapters',
   'test/bench/bench.ts',
@@ -36,7 +36,7 @@ export const suites = [
 const read = (file) => readFileSync(file, 'utf8');
 const npmOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=1', '--fetch-timeout=60000'];
 
-/** A cold install downloads a quarter of a gigabyte. */
+/** The time limit of an install. Without npm's cache it downloads a quarter of a gigabyte. */
 const longestInstallMs = 8 * 60_000;
 
 function npm(args, cwd) {

@@ -41,7 +41,7 @@ export async function startJob(name: string, { folder, limitMs }: JobOptions): P
     isTooLong = true;
     end();
   }, limitMs);
-  // Ctrl-C does not reach the job's process group.
+  // End the job on Ctrl-C, which does not reach its process group.
   const leave = (): void => {
     end();
     process.exit(1);

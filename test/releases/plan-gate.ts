@@ -1,8 +1,8 @@
 import type { Cell } from './cells.js';
 
 /**
- * One seed is enough to show that nothing has changed. If something has changed, three seeds decide, and three more if
- * their results are bad.
+ * The maximum number of seeds of a cell. One seed shows whether anything has changed. If so, three more decide, and
+ * another three if their results are bad.
  */
 const mostSeeds = 7;
 const seedsOfMinutes = 3;

@@ -52,8 +52,8 @@ function taskOf({ task_id: task, episode_id: id }: Line): string {
 }
 
 /**
- * Reads the evaluation after `step`: whether each task succeeded, which requires that every repeat succeeds, and how an
- * episode of the task ended. If episodes failed, it is the first that failed.
+ * Reads the evaluation after `step`. `outcomes` says whether every repeat of a task succeeded. `endings` says how an
+ * episode of the task ended: the first one that failed, or else the first one.
  */
 export async function readHeldOut(
   runDir: string,

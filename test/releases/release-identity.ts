@@ -45,7 +45,7 @@ export function describeMachine(): Readonly<Record<string, unknown>> {
   };
 }
 
-/** A result of a machine without a GPU has no such key. */
+/** Returns the GPU of this machine, or no key if there is none. */
 function describeGpu(): { readonly gpu?: string } {
   const { status, stdout } = spawnSync('nvidia-smi', ['--query-gpu=name', '--format=csv,noheader'], {
     encoding: 'utf8',

@@ -58,7 +58,7 @@ export function toGateRun(seed: SeedResult): GateRun {
     before: seed.success_before ?? seed.success_at['5'] ?? 0,
     after: seed.success_after ?? seed.success_mean_last_20,
     areaUnderCurve: seed.area_under_curve,
-    // Seeds sample different numbers of tokens, and this must not count as a difference in speed.
+    // Multiply by the tokens, because seeds sample different numbers of them, which is not a difference in speed.
     speed: seed.speed * seed.generated_tokens,
   };
 }

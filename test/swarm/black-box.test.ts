@@ -10,7 +10,7 @@ import { serveSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 /**
- * Episodes around programs that know nothing of a swarm. They read the address of their model from environment
+ * Runs episodes of programs that have no code for a swarm. They read the address of their model from environment
  * variables.
  */
 
@@ -82,7 +82,8 @@ describe('a program', () => {
     expect(shown).toBe(cwd);
     const home = path.dirname(codex);
     for (const other of others) expect(path.dirname(other)).toBe(home);
-    // Codex runs commands only with its helper programs, and does not install these in a folder for temporary files.
+    // The folder of Codex must not be below the one for temporary files. Codex does not install its helper programs
+    // there, and it runs commands only with them.
     expect(path.relative(others.at(-1) ?? '', codex)).toMatch(/^\.\./);
   });
 

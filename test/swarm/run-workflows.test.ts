@@ -8,7 +8,7 @@ import { SwarmClient, SwarmOperator, type SwarmEvent, type SwarmRunOptions } fro
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** Ordinary workflows run against a real server of the nano model. Nothing in them knows of the swarm. */
+/** Ordinary workflows run against a real server of the nano model. They have no code for the swarm. */
 
 let dir = '';
 let served: ServedSwarm[] = [];

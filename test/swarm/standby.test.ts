@@ -127,7 +127,7 @@ it('a run whose commander was answered begins after a kill, and one that cannot 
   const key = standby.firstKey ?? '';
   await standby.close();
   const answered = { config: { model: { path: './not-there' } }, run: null };
-  // A kill at this moment leaves these files.
+  // Write the files that a kill at this moment would leave.
   await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered));
   standby = await open();
   const operator = new SwarmOperator({ url: standby.url, key });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 import { TrainingWatch } from './watch-training.js';
 
-/** A server whose model dies, and the clients that watch its events. */
+/** A server whose model fails, and the clients that watch its events. */
 
 let servers = new MemoryServers();
 let watches: TrainingWatch[] = [];

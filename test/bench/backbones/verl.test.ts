@@ -6,7 +6,7 @@ import { runAjet } from '../../e2e/support/run-ajet.js';
 import { compareWithGolden, learnLake } from './bench.js';
 import { subjects } from './subjects.js';
 
-/** It takes minutes, so it is part of `.ci/nightly verl`. */
+/** This test takes minutes, so it is part of `.ci/nightly verl`. */
 const verl = subjects().find(({ name }) => name === 'verl');
 const opened = verl !== undefined && 'open' in verl && process.env['AJET_LONG_TESTS'] === '1' ? verl : undefined;
 

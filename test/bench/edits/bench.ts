@@ -53,7 +53,7 @@ async function editOnce(driver: Driver, kind: EditKind, endpointHost: EndpointHo
   const endpoint = tuner.asOpenAIEndpoint({ agentName: 'clerk' });
   await driver.run({ tuner, endpoint }, kind.edit);
   const text = engine.requests[1]?.text ?? '';
-  // The tools come before the question, and their words must not count as an answer.
+  // Search only after the question. The tools come before it, and their words must not count.
   const afterQuestion = text.slice(text.indexOf('Move the money.'));
   const isShown =
     kind.shown.every((part) => afterQuestion.includes(part)) &&

@@ -79,7 +79,7 @@ async function runLangGraph(model: BaseChatModel, edit: Edit): Promise<void> {
   const calls = (answer.tool_calls ?? []).map(({ id, name: called, args }) => ({ id: id ?? '', name: called, args }));
   const edited = edit({ content: answer.text, calls });
   messages.push(
-    // LangChain's own human-in-the-loop middleware makes it like this: the old message with other calls.
+    // LangChain's own human-in-the-loop middleware edits a turn in this way: it copies the message with other calls.
     new AIMessage({
       ...(answer.id !== undefined && { id: answer.id }),
       content: edited.content,

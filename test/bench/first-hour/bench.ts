@@ -8,9 +8,10 @@ import { runCommand } from './run-command.js';
 import { tryFramework } from './try-framework.js';
 
 /**
- * What does a new user meet in the first hour? For each framework an empty folder gets the install line with tarballs
- * of this commit, `ajet init`, the installations that it asks for, the debug launch, then ten steps of training.
- * Frameworks come from the npm registry or npm's cache, so the seconds are those of this machine and its network.
+ * What does a new user experience in the first hour? For each framework an empty folder gets the install line with
+ * tarballs of this commit, `ajet init`, the installations that it asks for, the debug launch, then ten steps of
+ * training. Frameworks come from the npm registry or npm's cache, so the seconds are those of this machine and its
+ * network.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');

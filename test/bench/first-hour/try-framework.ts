@@ -96,7 +96,7 @@ function findRunDir(experiments: string): string {
   return path.join(experiments, experiment, runs.at(-1) ?? '');
 }
 
-/** npm's warnings about the user's own settings have nothing to do with the packages. */
+/** Returns npm's warnings, except those about the user's own settings of npm, which do not come from the packages. */
 function readWarnings(output: string): readonly string[] {
   return output.split('\n').filter((line) => /^npm warn/i.test(line) && !/Unknown (user|env) config/.test(line));
 }

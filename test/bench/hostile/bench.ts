@@ -97,7 +97,7 @@ async function prepare(requests: Requests, { url, key }: ServerProcess): Promise
   };
 }
 
-/** A key that expired in the past cannot be made, so the benchmark waits for this one. */
+/** Makes a key that expires soon, and waits until it has. The server refuses to make a key that is already expired. */
 async function makeExpired(make: (body: Readonly<Record<string, unknown>>) => Promise<string>): Promise<string> {
   const expires = new Date(Date.now() + 1000);
   const key = await make({ name: 'old', role: 'commander', expires_at: expires.toISOString() });

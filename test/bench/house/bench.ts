@@ -10,14 +10,14 @@ import { findCircles } from './import-circles.js';
 import { listSources, sourcesOf } from './sources.js';
 
 /**
- * How large is the house, and how tidy? It counts lines of code, names that two files declare, import cycles, the
+ * How large is the repository, and how tidy? It counts lines of code, names that two files declare, import cycles, the
  * recipes of CONTRIBUTING.md, and what `import 'agentjet'` loads. `--no-recipes` leaves out the recipes, which take
  * minutes.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
-/** The commit that "One run" is compared with. */
+/** The commit with which the present sizes are compared. */
 const baselineCommit = 'e2a79bc1';
 
 /** The file that shows sample, judge, credit, step, record, evaluate and save. */

@@ -17,7 +17,7 @@ export const wallTimeOf = 'one core';
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 11);
   const [importing, empty]: [number[], number[]] = [[], []];
-  // The files are read once before the rounds, so that the first round is like the others.
+  // Read the files once before the rounds, so that the first round is like the others.
   timeStart("await import('agentjet')");
   for (let round = 0; round < rounds; round++) {
     importing.push(timeStart("await import('agentjet')"));

@@ -9,7 +9,8 @@ import { candidateAt } from './candidates.js';
 
 const [url = '', cacheFile = '', amount = '0'] = process.argv.slice(2);
 /**
- * Gaps are shortened, because the benchmark measures what becomes of the answers, not how long a run waits for a judge.
+ * Shortens all delays, because the benchmark measures what becomes of the answers, not how long a run waits for a
+ * judge.
  */
 const host = {
   ...systemModelHost,

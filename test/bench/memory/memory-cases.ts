@@ -4,7 +4,7 @@ export type MemoryCase = {
   /** The content of config.json; null is nano. */
   readonly shape: Readonly<Record<string, unknown>> | null;
   readonly trains: boolean;
-  /** With a KL term the weights are held a second time. */
+  /** Whether the loss has a KL term. If so, the weights are in memory a second time. */
   readonly kl: boolean;
   /** Groups of one step, and episodes that share a group's prompt. */
   readonly groups: number;

@@ -25,7 +25,7 @@ type AdapterOverheads = Readonly<Record<string, OverheadResult>>;
 const sizes = { '2KB': 2_000, '100KB': 100_000 } as const;
 const chatTokenizer = rememberLongTexts(createChatTokenizer(createChatTokenizerFiles('qwen3')));
 const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times seven is that.<|im_end|>');
-/** A new conversation begins after this many, so the histories stay near the size that they are measured at. */
+/** A new conversation begins after this many calls, so the histories stay near the size that they are measured at. */
 const callsPerConversation = 16;
 /** The number of calls after which the code is compiled. */
 const numWarm = 200;
@@ -73,7 +73,10 @@ async function measureAdapter<M, H>(
 
 type Cell = { readonly concurrency: number; readonly bytes: number; readonly calls: number };
 
-/** A conversation's first call reads the whole history and is not measured. */
+/**
+ * Measures the calls of several conversations at once. The first call of a conversation is not measured, because it
+ * reads the whole history.
+ */
 async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, bytes, calls }: Cell): Promise<Overhead> {
   const warm = await openConversation(driver, createSteadyEngine({ answer, concurrency: 1, callsPerSecond }), 2000);
   for (let call = 0; call < numWarm; call++) await warm();

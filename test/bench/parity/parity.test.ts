@@ -42,7 +42,7 @@ if (!existsSync(python))
     'Skipped the parity of onnx, torch and transformers: trainer/torch/.venv does not exist. Run "npm run setup:torch" (it needs Python 3.10 or later).',
   );
 
-/** It takes minutes, so it is part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
+/** This test takes minutes, so it is part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 if (existsSync(python) && !isAsked)
   console.warn(

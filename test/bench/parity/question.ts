@@ -66,7 +66,7 @@ export type Question = {
   readonly rows: readonly { readonly ids: readonly number[]; readonly weights: readonly number[] }[];
 };
 
-/** In Qwen3, a head is wider than hidden_size / heads, and each head is normalized. */
+/** The config.json of a tiny Qwen3. Its heads are wider than hidden_size / heads, and each head is normalized. */
 const qwen3 = {
   ...configJson,
   model_type: 'qwen3',

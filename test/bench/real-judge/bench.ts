@@ -56,7 +56,8 @@ export async function attackJudge(
     try {
       return (await judge.judge(task, { metadata: { answer } }, context)).reward;
     } catch (error) {
-      // Without a verdict there is no reward; a judge that cannot be reached ends the benchmark.
+      // An answer that is not a verdict gives no reward. Any other error, such as a judge that cannot be reached, ends
+      // the benchmark.
       if (error instanceof JudgeError) return null;
       throw error;
     }

@@ -15,9 +15,9 @@ import { measureCalculator, measureJson, measureLanggraph, measureTwoPlayers } f
 
 type Section = {
   readonly name: string;
-  /** The keys that it fills. With several keys the section's summary has them all. */
+  /** The keys of the result that the section fills. If there are several, the section's summary has all of them. */
   readonly keys: readonly string[];
-  /** Undefined if the result that it reads is not kept. */
+  /** Returns undefined if the section reads a kept result and there is none. */
   readonly measure: (options: BenchOptions) => Promise<Measured> | Measured | undefined;
 };
 

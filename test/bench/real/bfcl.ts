@@ -6,7 +6,10 @@ import type { Measured } from './measured.js';
 
 const numAnswers = 500;
 
-/** Does our scorer agree with BFCL's own checker? `skipped` says why the wheel with both could not be had. */
+/**
+ * Does our scorer agree with BFCL's own checker? `skipped` says why the wheel that contains both could not be
+ * downloaded.
+ */
 export async function measureBfcl(): Promise<Measured> {
   const script = path.join(root, 'tutorial/choose-function/fetch-bfcl.ts');
   const fetched = spawnSync(process.execPath, ['--import', 'tsx', script], { cwd: root, encoding: 'utf8' });

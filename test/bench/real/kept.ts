@@ -21,7 +21,7 @@ function readKept(file: string): Kept | undefined {
 
 const originOf = ({ commit, date }: Kept): Measured['details'] => ({ commit, date });
 
-/** `.ci/nightly gguf` measures it. */
+/** Reads the figures that `.ci/nightly gguf` measures. */
 export function readGguf(): Measured | undefined {
   const kept = readKept('nightly/results/gguf.json');
   if (kept === undefined) return undefined;
@@ -29,7 +29,7 @@ export function readGguf(): Measured | undefined {
   return { summary: { types_read: types, export_same_greedy: isSame }, details: originOf(kept) };
 }
 
-/** `npm run bench -- probe` measures it. */
+/** Reads the figures that `npm run bench -- probe` measures. */
 export function readProbe(): Measured | undefined {
   const kept = readKept('bench/results/probe.json');
   if (kept === undefined) return undefined;
@@ -37,14 +37,16 @@ export function readProbe(): Measured | undefined {
   return { summary: { task_sets, mean_error_of_share, worst_error_of_share }, details: originOf(kept) };
 }
 
-/** `npm run releases -- --only typed-tools-lenient` and `typed-tools-strict` measure it on a GPU. */
+/**
+ * Reads the figures that `npm run releases -- --only typed-tools-lenient` and `typed-tools-strict` measure on a GPU.
+ */
 export function readTypedTools(): Measured | undefined {
   return describeTypedTools(listVersions().flatMap((version) => readResults(version)));
 }
 
 /**
- * `strict_before` is the untrained model, whose calls without tags do not count. `after` is the lower of two
- * medians, of the seeds that were read leniently and of those that imitated first.
+ * Returns the success of the untrained model, whose calls without tags do not count, as `strict_before`. `after` is the
+ * lower of two medians: of the seeds with lenient tool calls, and of the seeds that imitated first.
  */
 export function describeTypedTools(results: readonly CellResult[]): Measured | undefined {
   const newest = (name: string): CellResult | undefined => results.findLast(({ tutorial }) => tutorial === name);

@@ -5,7 +5,9 @@ import path from 'node:path';
 import { isJsonObject } from '@agentjet/core';
 import { ajet } from '../../releases/run-node.js';
 
-/** Runs `ajet --conf` in its own process and reads what it left: the evaluations, the times and the peak of its memory. */
+/**
+ * Runs `ajet --conf` in its own process and reads its results: the evaluations, the times and the peak of its memory.
+ */
 
 export type Evaluation = {
   readonly step: number;

@@ -33,7 +33,10 @@ export function detailsOf({ before, load, rewardByStep, modelSource }: Training)
   return { held_out_tasks: before.episodes, load, reward_by_step: rewardByStep, model_source: modelSource };
 }
 
-/** The return of a player is the reward of its episode, so the interval is that of a mean. */
+/**
+ * Measures the mean return of the trained player with its 95% interval. The return of a player is the reward of its
+ * episode.
+ */
 export async function measureTwoPlayers({ report }: Options): Promise<Measured> {
   const conf = path.join(root, 'tutorial/two-players/two_players.yaml');
   const training = await runTraining({ conf, cwd: root, report }, (runDir) => ({

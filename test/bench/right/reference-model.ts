@@ -28,7 +28,7 @@ export type Sampling = { readonly temperature: number; readonly topP: number; re
 
 export type ReferenceLoss = Sampling & { readonly klCoef: number; readonly entropyCoef: number; readonly clip: number };
 
-/** The distribution of a token, by its row and position: ids, and its own log probability. */
+/** The distribution from which a token was drawn: the ids that were kept, and the log probability of the token. */
 export type DrawnFrom = { readonly kept: readonly number[]; readonly logprob: number };
 
 /** Returns logits [T][V] after each token of a row. */

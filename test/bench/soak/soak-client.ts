@@ -82,7 +82,7 @@ export class SoakClient {
       messages.push({ role: 'user', content: `What is ${call} times ${call}?` });
       messages.push({ role: 'assistant', content: await this.#call(episode, messages) });
       if (!this.#strikes('client vanished', 0.005)) continue;
-      // The client sends nothing, so its episode becomes free when the lease ends or the client starts again.
+      // Vanish without a request. The episode becomes free when the lease ends or the client starts again.
       this.#life++;
       return;
     }

@@ -65,7 +65,7 @@ async function startEcho(): Promise<Serving> {
 /** Serves the model calls of an ordinary run, without a swarm. */
 async function startEndpoint(): Promise<Serving> {
   const host = await startEndpointServer();
-  // Without this timer the process would end, because the endpoint does not keep it alive.
+  // Keep the process alive with a timer, because the endpoint does not.
   setInterval(() => undefined, 60_000);
   let episodes: readonly OpenEpisode[] = [];
   const open = (count: number): readonly { readonly url: string; readonly key: string }[] => {

@@ -59,7 +59,10 @@ export class ServerProcess {
   /** Makes the next sync of its store fail. */
   failOnce = (): Promise<unknown> => this.#ask({ ask: 'fail' });
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
-  /** From now on `usage` reports how long its loop kept a timer waiting, which costs some processor time. */
+  /**
+   * Makes the process measure how long its event loop keeps a timer waiting, which `usage` then reports. This costs
+   * some processor time.
+   */
   lookForStalls = (): Promise<unknown> => this.#ask({ ask: 'stalls' });
   /** Opens episodes of an ordinary run, and ends the earlier ones. */
   openEpisodes = async (count: number): Promise<readonly { readonly url: string; readonly key: string }[]> =>

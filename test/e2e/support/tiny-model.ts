@@ -4,7 +4,7 @@ import { createRandom } from '@agentjet/core';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import { writeModelFolder } from '@agentjet/trainer';
 
-/** Two layers of width 32 make a model that knows nothing, and answers in milliseconds. */
+/** The model has two layers of width 32, so it answers in milliseconds. */
 const shape = { hidden: 32, layers: 2, heads: 4, kvHeads: 2, headDim: 8, intermediate: 48 } as const;
 
 function createConfig(vocabSize: number, turnEnd: number, contextLength: number): Record<string, unknown> {

@@ -20,7 +20,7 @@ function outage(): Error {
 
 let numAnswered = 0;
 
-/** Ends the process while it samples, after this many episodes had their first answer. */
+/** Kills the process while it samples, if GOLDEN_DIE_AT is `sampling n` and n first answers have been given. */
 function dieIfAsked(): void {
   if (process.env['GOLDEN_DIE_AT'] === `sampling ${++numAnswered}`) process.kill(process.pid, 'SIGKILL');
 }

@@ -76,8 +76,8 @@ async function readVocabulary(modelDir: string): Promise<ReadonlyMap<number, str
 }
 
 /**
- * Ends the process where GOLDEN_DIE_AT says: `decided 3` before the third optimizer step, `trained 3` after it,
- * `saving 3` before its checkpoint.
+ * Kills the process at the point that GOLDEN_DIE_AT names: `decided 3` before the third optimizer step, `trained 3`
+ * after it, `saving 3` before its checkpoint.
  */
 function dieIfAsked(point: string): void {
   if (process.env['GOLDEN_DIE_AT'] === point) process.kill(process.pid, 'SIGKILL');

@@ -52,7 +52,7 @@ function drawSum(random: Random): Problem {
   };
 }
 
-/** The tutorial does not evaluate on any of these. */
+/** Draws tasks on which the tutorial does not evaluate. */
 export function drawTasks({ seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
   const random = createRandom(deriveSeed(seed, 'families'));
   const tasks: Task[] = [];

@@ -29,7 +29,7 @@ export function drawTasks({ seed, count }: { readonly seed: number; readonly cou
   });
 }
 
-/** The answer is right if it equals the task's answer, to the letter. */
+/** Rewards an answer that equals the task's answer, to the letter. */
 export class SameAnswer implements Judge {
   judge({ metadata }: Task, output: WorkflowOutput): { readonly reward: number; readonly isSuccess: boolean } {
     const isSuccess = output.metadata?.['answer'] === metadata['answer'];

@@ -4,7 +4,7 @@ import { parseJsonObject } from '@agentjet/core';
 import { nanoModelDir } from '@agentjet/nano';
 
 /**
- * Writes the nano model as a Llama, because SkyRL knows Llama and not Qwen2. The weights are the same, without the
+ * Writes the nano model as a Llama, because SkyRL supports Llama and not Qwen2. The weights are the same, without the
  * biases of the attention.
  */
 export async function writeLlamaModel(dir: string): Promise<string> {

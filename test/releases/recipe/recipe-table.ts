@@ -29,7 +29,7 @@ export type TutorialRow = {
   readonly within_noise: boolean | null;
 };
 
-/** The gate of the releases uses the same value. */
+/** The least band, which has the same value in the gate of the releases. */
 const smallestBand = 0.03;
 const deviations = 3;
 const fewestModels = 3;

@@ -14,8 +14,8 @@ mishaps = [RuntimeError("the agent cannot count"), ajet_swarm.Outage("the sandbo
 def workflow(task, episode):
     answer = episode.chat([{"role": "user", "content": task["main_query"]}], agent="solver")
     with lock:
-        # Each failure is for another task: a failure may end the group, and then the other episodes of the group are
-        # gone.
+        # Choose another task for each failure. A failure may end its group, and then the other episodes of the group
+        # are lost.
         mishap = mishaps.pop() if mishaps and task["task_id"] not in struck else None
         struck.add(task["task_id"])
     if mishap is not None:

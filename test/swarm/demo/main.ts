@@ -1,7 +1,8 @@
 /**
  * `npm run swarm:demo [-- --json]`: one model learns two kinds of tasks with the episodes of three programs, while
- * faults happen. With --json the story goes to stderr, and the last line of stdout is the result. It needs python3 and
- * curl. The exit code is 1 if anything was lost, if a share learned too little, or if it took more than four minutes.
+ * faults happen. With --json the progress goes to stderr, and the last line of stdout is the result. It needs python3
+ * and curl. The exit code is 1 if anything was lost, if a share learned too little, or if it took more than four
+ * minutes.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

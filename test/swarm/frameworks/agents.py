@@ -1,7 +1,7 @@
 """One agent with one tool in each framework, run for a swarm:
 `agents.py <autogen|crewai|langchain|smolagents> <server>`.
 
-The framework knows nothing of the swarm. It gets the address, the key and the name of its model, as for any
+The framework has no code for the swarm. It gets the address, the key and the name of its model, as for any
 OpenAI-compatible model.
 """
 

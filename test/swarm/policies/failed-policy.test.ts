@@ -11,7 +11,7 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { TrainingWatch } from '../watch-training.js';
 
-/** A server has one model for a planner and one for a worker, and the worker's model dies. */
+/** A server has one model for a planner and one for a worker, and the worker's model fails. */
 
 let dir = '';
 let run: ServedRun;

@@ -12,7 +12,7 @@ it('remembers every episode that has ended, and holds few of them in memory', as
   const { swarm } = await bench.serve();
   const ids: string[] = [];
   for (let index = 0; index < numEpisodes; index++) {
-    // The claim waits, because the previous step may not be made yet.
+    // Let the claim wait, because the previous step may not be made yet.
     const asked = { ...claimRequest(`c${index}`), wait_seconds: 30 };
     const { episodes } = await bench.settle(swarm.claim(asked));
     const episodeId = episodes[0]?.episode_id ?? 'none';

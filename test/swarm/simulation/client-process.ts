@@ -8,7 +8,7 @@ import type { Network } from './network.js';
 import type { ServerProcess } from './server-process.js';
 import type { World } from './world.js';
 
-/** A program that runs agents for the swarm, dies, and starts again with the newest code. */
+/** A program that runs agents for the swarm. It may be killed, and is then started again with the newest code. */
 export class ClientProcess {
   readonly #options: ClientOptions;
   #life: Life;
@@ -68,7 +68,10 @@ export class ClientProcess {
     };
   }
 
-  /** An agent makes as many calls as its seed says, then returns a result. The audit records what it learns. */
+  /**
+   * Runs an agent, which makes as many calls as its seed says and then returns a result. The audit records what the
+   * agent learns.
+   */
   async #execute(life: Life, episode: ClaimedEpisode, signal: AbortSignal): Promise<EndRequest> {
     const { world, audit, name, isJudged, can } = this.#options;
     audit.require(can.includes(episode.share), `${name} runs ${can.join()}, and got an episode of ${episode.share}`);

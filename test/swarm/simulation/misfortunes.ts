@@ -37,7 +37,7 @@ const cutOneWay: Misfortune = ({ world, clients, network }) => {
   world.after(world.about(3000), () => network.cut.delete(way));
 };
 
-/** A second server that believes the first one is dead. */
+/** Starts a second server, which takes the store over although the first one may still run. */
 const takeOver: Misfortune = (parts) => {
   parts.servers.push(new ServerProcess(parts));
 };

@@ -9,7 +9,7 @@ import { toSwarmSettings, type RunSettings } from './settings.js';
 import { ToyTrainer, type ToyCheckpoints } from './toy-trainer.js';
 import type { World } from './world.js';
 
-/** A server that a supervisor starts again whenever it dies, until another server has taken its store over. */
+/** A server that a supervisor starts again whenever it has ended, until another server has taken its store over. */
 export class ServerProcess {
   readonly #shared: Shared;
   #life: Life;
@@ -109,7 +109,10 @@ export class ServerProcess {
     network.listeners.add(this.#listener);
   }
 
-  /** Faults are drawn more often at critical moments. */
+  /**
+   * Draws a crash for one of the next moments. It is called at critical moments, so that crashes are more frequent
+   * there.
+   */
   #riskCrash(life: Life): void {
     const { world, crash } = this.#shared;
     if (!world.fault(0.04)) return;

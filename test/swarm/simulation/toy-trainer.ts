@@ -87,7 +87,7 @@ export class ToyTrainer implements TrainerPort {
     this.#checkpoints.kept.delete(step);
   };
 
-  /** A batch has two optimizer steps, and every third batch is trained in two passes. */
+  /** Plans two optimizer steps for a batch. About every third batch is trained in two passes. */
   plan = (groups: readonly ManifestGroup[]): StepPlan => {
     const groupIds = groups.map(({ groupId }) => groupId);
     const halves = [0, 1].map((half) => groupIds.filter((_id, position) => position % 2 === half));
@@ -96,7 +96,9 @@ export class ToyTrainer implements TrainerPort {
     return { optimizerSteps: steps.length > 0 ? steps : [[]] };
   };
 
-  /** Some optimizer steps are refused, and some batches hold an episode that is too long. */
+  /**
+   * Draws the outcome of an optimizer step. Some steps are refused, and some batches have an episode that is too long.
+   */
   #draw(manifest: ManifestRecord): Outcome {
     const ids = manifest.groups.flatMap(({ episodes }) => episodes.map(({ episodeId }) => episodeId));
     const [episodeId] = ids;
