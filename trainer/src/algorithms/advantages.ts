@@ -1,8 +1,8 @@
 import { BackboneError, type EpisodeGroup, type Sample } from '@agentjet/core';
 
 /**
- * Returns the samples of a group with `advantageOf(episode)` at every generated token of that episode, however the
- * episode was cut into samples.
+ * Returns the samples of a group with `advantageOf(episode)` at every generated token of that episode. The result does
+ * not depend on how the episode was cut into samples.
  */
 export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number) => number): Sample[] {
   return group.episodes.flatMap(({ samples }, index) => {

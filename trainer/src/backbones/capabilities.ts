@@ -13,17 +13,14 @@ export const embeddedCapabilities: BackboneCapabilities = {
 };
 
 /**
- * A run repeats exactly only with the same processor and number of threads, because onnxruntime adds numbers in an
- * order that depends on both.
+ * Names the number of threads and the processor. A run repeats exactly only if both are the same, because onnxruntime
+ * adds numbers in an order that depends on them.
  */
 export function embeddedArithmetic(threads: number): string {
   return `${threads} threads, ${process.arch}, ${cpus()[0]?.model.trim() ?? 'an unknown processor'}`;
 }
 
-/**
- * The same seed may give other tokens on a GPU, because rounding depends on which other calls are sampled at the same
- * time.
- */
+/** `repeatsSeed` is false, because rounding on a GPU depends on which other calls are sampled at the same time. */
 export const torchCapabilities: BackboneCapabilities = {
   takes: 'packs',
   repeatsSeed: false,
@@ -34,8 +31,8 @@ export const torchCapabilities: BackboneCapabilities = {
 };
 
 /**
- * The same seed may give other tokens, because a server samples in batches of any size. The check at start finds out
- * whether the server reports a gradient norm.
+ * `repeatsSeed` is false, because a server samples in batches of any size. The check at start finds out whether the
+ * server reports a gradient norm.
  */
 export const tinkerCapabilities: BackboneCapabilities = {
   takes: 'rows',

@@ -33,7 +33,10 @@ export function measureLengthBias(
   };
 }
 
-/** Other reasons do not depend on length: a group has no gradient because of its rewards, for example. */
+/**
+ * Whether the reason depends on the length of an episode. Other reasons do not: for example, a group has no gradient
+ * because of its rewards.
+ */
 function isForLength(reason: LeftOutEpisode['reason']): boolean {
   return reason === 'stale' || reason === 'overlong';
 }

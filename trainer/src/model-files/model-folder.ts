@@ -1,6 +1,6 @@
 /**
  * Reads and writes model folders in the Hugging Face layout: config.json, tokenizer files, and weights in
- * model.safetensors or in shards that model.safetensors.index.json names. It does not know architectures: callers
+ * model.safetensors or in shards that model.safetensors.index.json names. It has no code for architectures: callers
  * request tensors by name and shape.
  */
 
@@ -100,7 +100,7 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
 export async function copyCompanions(from: string, to: string): Promise<void> {
   for (const name of await readdir(from)) {
     const file = path.join(from, name);
-    // Files in the cache of the hub are links, and stat follows links.
+    // Use stat, which follows links, because files in the cache of the hub are links.
     if (companionFiles.has(name) && (await stat(file)).isFile()) await copyFile(file, path.join(to, name));
   }
 }

@@ -80,7 +80,7 @@ function cutIntoLeaves({ pack, lastIndices }: WrittenPack, samples: readonly Sam
   });
 }
 
-/** The packed index of a pair's target is the predictor's child with that id. */
+/** Returns the packed index of a pair's target: the child of the predictor that has the target's id. */
 function targetIndex({ ids, ends, predictors, targets }: TreePack, parents: Int32Array, pair: number): number {
   const predictor = predictors[pair] ?? 0;
   for (let index = predictor + 1; index < (ends[predictor] ?? 0); index = ends[index] ?? index + 1)

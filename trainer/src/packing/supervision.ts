@@ -80,7 +80,10 @@ function keepFirstOccurrences(
   }
 }
 
-/** Two calls of an episode may sample the same id in the same context; `turnIndices` distinguishes them. */
+/**
+ * Returns a number that identifies a generated token. It contains the turn, because two calls of an episode may sample
+ * the same id in the same context.
+ */
 function generatedToken(sample: Sample, position: number, packedIndex: number): number {
   const turn = sample.turnIndices?.[position] ?? -1;
   return packedIndex + (turn + 1) * 2 ** 32;

@@ -51,8 +51,8 @@ function writeTokens(samples: readonly Sample[], trees: readonly Tree[]): TokenA
 }
 
 /**
- * In a trie every token except a root has one predictor. A unique (predictor, target) pair is therefore a packed index
- * whose token is supervised. Pairs are in order of that index.
+ * Writes predictors, targets and terms. In a trie every token except a root has one predictor, so each supervised token
+ * is one (predictor, target) pair. Pairs are in the order of the tokens.
  */
 function writeLoss(samples: readonly Sample[], supervision: Supervision, trees: readonly Tree[], ids: Int32Array) {
   const numTerms = trees

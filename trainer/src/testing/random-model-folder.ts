@@ -3,7 +3,7 @@ import { parseModelConfig } from '../backbones/embedded/training/model/model-con
 import { parameterLayout } from '../backbones/embedded/training/model/parameter-layout.js';
 import { writeModelFolder } from '../model-files/model-folder.js';
 
-/** Writes a freshly initialised model without a tokenizer, for benchmarks and for tests that speak token ids. */
+/** Writes a freshly initialised model without a tokenizer, for benchmarks and for tests that use token ids directly. */
 export async function writeRandomModelFolder(
   dir: string,
   options: { readonly configJson: { readonly [key: string]: unknown }; readonly seed: number },

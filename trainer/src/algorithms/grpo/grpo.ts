@@ -13,8 +13,8 @@ export type GrpoOptions = {
 
 /**
  * Group relative policy optimization (Shao et al. 2024) sets A = (reward - mean) / (std + epsilon) over the episodes of
- * the group, with n - 1 in std. Each episode counts once, however many samples it has. A group of one episode has
- * nothing to compare, so the advantage is 0. creditReturns handles rewards per target and per turn.
+ * the group, with n - 1 in std. Each episode counts once, for any number of samples. A group of one episode has nothing
+ * to compare, so the advantage is 0. creditReturns handles rewards per target and per turn.
  */
 export function createGrpo({ normalizeByStd = true, epsilon = 1e-6, gamma }: GrpoOptions = {}): Algorithm {
   const compare: Compare = (values) => {

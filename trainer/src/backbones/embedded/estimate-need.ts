@@ -37,7 +37,7 @@ const scoreCopies = { inRows: 3, withPaths: 5 };
  * weights are read.
  */
 const openingShare = 1.7;
-/** A growing cache takes more memory for a while, because it is copied before the old one is freed. */
+/** The factor for a cache that grows: it is copied before the old one is freed. */
 const cacheGrowth = 1.6;
 /**
  * Multiplications and additions a second of one core (measured: 50 to 66 in training, AVX-512), and the bytes a second
@@ -92,7 +92,10 @@ function openParts({ numParameters, headParameters }: ModelShape): readonly Memo
   ];
 }
 
-/** The memory for opening is freed before the first call, so only the larger of the two counts. */
+/**
+ * Returns the parts of a model that samples. The memory for opening is freed before the first call, so only the larger
+ * of cache and opening counts.
+ */
 function samplingParts(job: Job): readonly MemoryPart[] {
   const cache = cacheBytes(job);
   const opening = openingShare * job.shape.numParameters * bytesPerFloat;
@@ -104,8 +107,8 @@ function samplingParts(job: Job): readonly MemoryPart[] {
 }
 
 /**
- * ONNX Runtime copies gradients when they are fetched. The gradients of the second micro-batch are held until they are
- * added.
+ * Returns the parts of a model that trains. ONNX Runtime copies gradients when they are fetched, and the gradients of a
+ * second micro-batch stay in memory until they are added.
  */
 function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const weights = job.shape.numParameters * bytesPerFloat;

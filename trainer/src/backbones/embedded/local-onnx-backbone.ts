@@ -82,7 +82,7 @@ export class LocalOnnxBackbone implements Backbone {
       hasStarted = true;
       return await this.#model.trainStep(batch, options);
     });
-    // From here on, only the model knows whether an abort comes in time.
+    // Reject at once only before the step has started. Afterwards the model decides whether an abort comes in time.
     return await rejectOnAbort(step, signal, () => (hasStarted ? undefined : aborted(signal)));
   }
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 
 import { decode, encode } from '@msgpack/msgpack';
 
-/** Both sides refuse larger frames. */
+/** The maximum size of a frame. Both sides refuse larger ones. */
 export const maxFrameBytes = 1 << 30;
 
 export function encodeFrame(message: Readonly<Record<string, unknown>>): Buffer {

@@ -1,10 +1,10 @@
 /**
  * The messages between the control plane (this process) and a Python worker. `trainer/torch/ajet_torch/protocol.py`
- * implements the worker's side. A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their
+ * implements the worker's side. A frame is a big-endian uint32 length and one msgpack map. Arrays are sent as their
  * little-endian bytes.
  */
 
-/** Both sides refuse another version. */
+/** The version of the messages. Each side refuses to work with another version. */
 export const schemaVersion = 3;
 
 export type HelloMessage = { readonly kind: 'hello'; readonly schema: number; readonly token: string };

@@ -1,4 +1,4 @@
-/** Implements the Backbone contract over a Python worker that speaks the schema of messages.ts. */
+/** Implements the Backbone contract over a Python worker that exchanges the messages of messages.ts. */
 
 import path from 'node:path';
 import {

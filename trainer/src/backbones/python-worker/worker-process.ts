@@ -27,7 +27,7 @@ export type WorkerProcess = {
   readonly ended: Promise<string>;
   /** Ends the worker and all processes that it started. */
   kill(signal: NodeJS.Signals): void;
-  /** A worker that was started elsewhere. Only its connection is known. */
+  /** Sets the connection of a worker that was started elsewhere. Nothing else of such a worker is known. */
   hold?(socket: Socket): void;
 };
 

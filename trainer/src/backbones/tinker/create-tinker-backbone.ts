@@ -48,9 +48,9 @@ const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
 const firstPatience = { patienceMs: 3000, limitMs: 5000 };
 
 /**
- * Connects to a server that speaks the Tinker API, checks what it trains, and makes a model on it. Rejects with
- * BackboneError: `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this
- * server ignores), `wrong_gradient` (the server trains another loss than the requested one).
+ * Connects to a server with the Tinker API, checks what it trains, and makes a model on it. Rejects with BackboneError:
+ * `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this server ignores),
+ * `wrong_gradient` (the server trains another loss than the requested one).
  */
 export async function createTinkerBackbone(options: TinkerBackboneOptions): Promise<Backbone> {
   const { seed, rank, modelDir, optimizer, notice = () => undefined } = options;

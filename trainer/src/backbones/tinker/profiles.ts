@@ -1,4 +1,4 @@
-/** The known properties of servers that speak the Tinker API. The seam check measures the rest. */
+/** The known properties of servers with the Tinker API. The check at start measures all others (seam-check.ts). */
 
 import { BackboneError } from '@agentjet/core';
 

@@ -1,7 +1,7 @@
 /**
- * The Backbone contract over a server that speaks the Tinker API. Requests that touch the model run one after the
- * other. If the server loses a step, the backbone repeats the whole step on a new model, which begins with the last
- * state that was kept on the server.
+ * The Backbone contract over a server of the Tinker API. Requests that change the model run one after the other. If the
+ * server loses a step, the backbone repeats the whole step on a new model, which begins with the last state that was
+ * kept on the server.
  */
 
 import {

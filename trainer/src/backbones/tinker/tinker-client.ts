@@ -3,7 +3,7 @@
  * server requires it. A server answers most requests with a future, and the client asks for the future until it is
  * ready. If no answer comes, the client repeats the request if that is safe. Most requests have a sequence number, for
  * which the server returns the same future without computing the request a second time. `@agentjet/model-client` is not
- * used here, because it does not know futures, and a repeated request may train twice.
+ * used here, because it does not support futures, and because a repeated request could train twice.
  */
 
 import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type JsonObject } from '@agentjet/core';

@@ -29,7 +29,7 @@ export type TinkerEngineOptions = {
   readonly turns?: Turns;
 };
 
-/** Servers read seeds as signed 32-bit numbers. */
+/** The number of different seeds, because servers read seeds as signed 32-bit numbers. */
 const seedRange = 2 ** 31;
 
 /**

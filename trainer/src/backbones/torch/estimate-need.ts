@@ -125,7 +125,7 @@ function trainersGpus(rollout: Rollout, gpus: Gpus): Gpus {
   return { ...gpus, count: Math.max(1, gpus.count - rollout.numReplicas * rollout.tensorModelParallelSize) };
 }
 
-/** A replica needs memory for all weights and one long sample. */
+/** Returns the memory of a vLLM replica on one GPU, which must hold all weights and one long sample. */
 function vllmParts(shape: ModelShape, rollout: Rollout, { longestSample }: Workload): readonly MemoryPart[] {
   const share = measured.bytesPerNumber / rollout.tensorModelParallelSize;
   return [
@@ -178,8 +178,8 @@ function passParts(
 }
 
 /**
- * One GPU holds everything. Several GPUs share masters and moments, and gather the weights of a layer, or of all
- * layers.
+ * Returns the parts of a model whose weights are all trained. One GPU has everything. Several GPUs share masters and
+ * moments, and gather the weights of one layer or of all layers.
  */
 function fullParts(shape: ModelShape, { settings, gpus }: OnGpu): readonly MemoryPart[] {
   const { numParameters } = shape;

@@ -89,7 +89,7 @@ export type TorchBackboneOptions = {
    * Ada and Hopper.
    */
   readonly matmul?: 'plain' | 'fp8';
-  /** The maximum size of a pack, from which the compiled sizes follow. A larger pack is compiled separately. */
+  /** The maximum size of a pack. The sizes that are compiled depend on it, and a larger pack is compiled separately. */
   readonly maxPackTokens?: number;
   readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
   readonly compile?: 'auto' | 'on' | 'off';

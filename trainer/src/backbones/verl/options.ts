@@ -34,7 +34,10 @@ export type VerlBackboneOptions = Pick<
   readonly gpusPerNode?: number;
   /** The dtype of the compute; masters and moments are float32. `auto` is bfloat16 on a GPU, and float32 on a CPU. */
   readonly dtype?: 'auto' | 'bfloat16' | 'float32';
-  /** A name that transformers knows: `sdpa` (default), or `flash_attention_2` if it is installed. */
+  /**
+   * The name of an attention implementation of transformers: `sdpa` (default), or `flash_attention_2` if it is
+   * installed.
+   */
   readonly attnImplementation?: string;
   readonly inference?: Pick<TorchInferenceOptions, 'slots' | 'kvTokens' | 'cudaGraphs'>;
   /** The interpreter of the driver. Defaults to AJET_VERL_PYTHON, then trainer/verl/.venv. */

@@ -53,7 +53,10 @@ export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, 
   };
 }
 
-/** Cuts that differ by little are in the same bucket. */
+/**
+ * Returns `compute` with a memory of its last result. Cuts that differ by little are in the same bucket, so it is often
+ * used again.
+ */
 function rememberLast<Result>(compute: (argument: number) => Result): (argument: number) => Result {
   let last: { readonly argument: number; readonly result: Result } | undefined;
   return (argument) => {

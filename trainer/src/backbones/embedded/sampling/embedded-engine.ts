@@ -70,7 +70,7 @@ export class EmbeddedEngine implements Engine {
    */
   async changeWeights<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#gate.change(async () => {
-      // The last pass of an aborted call may still run after the call has settled.
+      // Wait, because the last pass of an aborted call may still run after the call has settled.
       await this.#scheduler.whenIdle();
       this.#scheduler.reset();
       this.#opening = null;
@@ -99,7 +99,10 @@ export class EmbeddedEngine implements Engine {
     return this.#opening;
   }
 
-  /** No call samples in the meantime, because all calls since the change wait for this promise. */
+  /**
+   * Opens a session over the present weights. No call samples in the meantime, because all calls since the change wait
+   * for this promise.
+   */
   async #open(): Promise<void> {
     try {
       await this.#weights?.close();

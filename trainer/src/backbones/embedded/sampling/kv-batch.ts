@@ -2,8 +2,8 @@
  * Holds the keys and values of rows that run together. Each of the 2 * numLayers buffers is [row][kv
  * head][stride][headDim]. Rows are adjacent, so consecutive rows are one view without a copy. Rows [0, numDecoding)
  * sample, and the other rows still read their prompts. The first `length` tokens of a row are stored. Later values are
- * finite, and attention never reads them. This class does not know requests: a row is an index, and the caller moves
- * rows.
+ * finite, and attention never reads them. This class has no requests: a row is an index, and the caller decides which
+ * request has the row.
  */
 
 import type { KvShape } from './step-model.js';

@@ -3,7 +3,7 @@
  * calls, reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps the
  * keys and values of its row in a KvBatch, and the prefix cache gets them when the call ends. If memory runs out, the
  * youngest call returns to the queue, and its tokens are computed again later. The sampled tokens do not depend on any
- * of this. The scheduler does not know about threads or weights.
+ * of this. The scheduler has no code for threads or weights.
  */
 
 import { EngineError, toErrorMessage } from '@agentjet/core';

@@ -69,7 +69,7 @@ export async function saveOnnxModel(
   const { config } = await readModelFolder(options.modelDir);
   await model.withState((state) =>
     writeModelFolder(options.dir, {
-      // Transformers 5 writes a name that version 4 does not know.
+      // Write the dtype under both names. Transformers 5 uses `dtype`, and version 4 reads only `torch_dtype`.
       config: { ...config, torch_dtype: 'float32', ...('dtype' in config ? { dtype: 'float32' } : {}) },
       tensors: namedTensors(model.layout, state.parameters),
       companionsFrom: options.modelDir,

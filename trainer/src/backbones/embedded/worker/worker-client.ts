@@ -222,7 +222,7 @@ export class WorkerClient {
   }
 }
 
-/** A clone of a view would copy the whole buffer. */
+/** Returns the ids in a buffer without other content, because a clone of a view copies the whole buffer. */
 export function alone(ids: Int32Array): Int32Array {
   return ids.byteLength === ids.buffer.byteLength ? ids : ids.slice();
 }

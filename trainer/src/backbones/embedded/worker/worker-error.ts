@@ -15,7 +15,7 @@ export function toWorkerError(thrown: unknown): WorkerError {
   };
 }
 
-/** Other errors become BackboneErrors of code `failed`. */
+/** Rebuilds an error from a message. An error of any other class becomes a BackboneError `failed`. */
 export function fromWireError({ name, code, message, stack }: WorkerError): EngineError | BackboneError {
   const error = name === 'EngineError' ? new EngineError(code, message) : new BackboneError(code, message);
   if (stack !== '') error.stack = stack;

@@ -1,4 +1,4 @@
-/** A small server that speaks the Tinker API over any Backbone, on the loopback only. It can be made to misbehave. */
+/** A small server of the Tinker API over any Backbone, on the loopback only. `faults` makes it misbehave. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -12,7 +12,7 @@ export function readProtobuf(bytes: Buffer, kind: AnswerKind): JsonObject {
   return kind === 'rows' ? readRowOutputs(bytes) : readSamples(bytes);
 }
 
-/** ForwardBackwardOutput has the rows in one or several records. */
+/** Reads a ForwardBackwardOutput, which has the rows in one or several records. */
 function readRowOutputs(bytes: Buffer): JsonObject {
   const fields = readFields(bytes);
   const records = of(fields, 2).map((record) => readRecord(record.bytes));
@@ -26,7 +26,7 @@ function readRowOutputs(bytes: Buffer): JsonObject {
   };
 }
 
-/** ArrayRecord has the logprobs of each of its rows. */
+/** Reads an ArrayRecord, which has the logprobs of each of its rows. */
 function readRecord(bytes: Buffer): number[][] {
   const fields = readFields(bytes);
   const entry = of(fields, 2)
@@ -59,7 +59,7 @@ function readBatchedTensor(bytes: Buffer): number[][] {
   });
 }
 
-/** bfloat16 is the upper half of a float32. */
+/** Reads a bfloat16, which is the upper half of a float32. */
 function readBfloat16(data: Buffer, at: number): number {
   const whole = Buffer.alloc(4);
   data.copy(whole, 2, at, at + 2);

@@ -32,7 +32,7 @@ export function readFields(bytes: Buffer): ProtoField[] {
 
 const none = Buffer.alloc(0);
 
-/** Numbers above 2^53 are rounded. No field that is read here has one. */
+/** Reads one field. Numbers above 2^53 are rounded, but no field that is read here has one. */
 function readField(reader: BinaryReader, type: WireType): Omit<ProtoField, 'number'> {
   switch (type) {
     case WireType.Varint:

@@ -1,8 +1,8 @@
 /**
  * Builds an ONNX graph out of values and differentiates it in reverse mode. Each rule adds its forward nodes and
  * records how an output gradient becomes input gradients. `backward` processes the records from last to first and adds
- * the nodes of the gradients to the same graph. This class does not know any model. A size may be a symbol whose value
- * is set when the graph runs, so one graph serves every batch shape.
+ * the nodes of the gradients to the same graph. This class contains nothing about any model. A size may be a symbol
+ * whose value is set when the graph runs, so one graph serves every batch shape.
  */
 
 import { encodeModel } from './encode-model.js';

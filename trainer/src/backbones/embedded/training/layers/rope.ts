@@ -54,7 +54,7 @@ function angles(table: Value, positions: Value): Value {
 
 const opposites = new WeakMap<Value, Value>();
 
-/** All layers share one negated table per graph. */
+/** Returns the negated table. All layers of a graph share it. */
 function oppositeSin(sin: Value): Value {
   const opposite = opposites.get(sin) ?? negate(sin);
   opposites.set(sin, opposite);

@@ -32,8 +32,8 @@ export function writeAttentionBias(grid: Grid, into: FloatArray): void {
 }
 
 /**
- * Subtrees are nested. Each query therefore sees itself and all tokens that the previous query saw, except those of
- * subtrees that have ended.
+ * Writes the bias of one row. Subtrees are nested, so each query sees itself and all tokens that the previous query
+ * saw, except those of subtrees that have ended.
  */
 function writeRow(grid: Grid, row: number, into: FloatArray): void {
   const { rowLength, ends } = grid;

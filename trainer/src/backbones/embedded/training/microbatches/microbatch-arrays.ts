@@ -55,14 +55,17 @@ export function microbatchArrays(microbatch: Microbatch, temperature: number): M
   return { ...arrays, ...mixRows({ ...pairs, ...terms }, draws, spare) };
 }
 
-/** A token that is not in its set is scored over the whole vocabulary. Otherwise its logprob would be infinite. */
+/**
+ * Returns how the token of a term was drawn. A token that is not in its set counts as drawn from the whole vocabulary,
+ * because its logprob would be infinite otherwise.
+ */
 function drawOf({ temperatures, kept }: LossTerms, term: number, temperature: number): RowSampling {
   const set = Math.max(kept?.set[term] ?? wholeVocabulary, wholeVocabulary);
   const ids = set < 0 ? undefined : kept?.ids.subarray(kept.starts[set], kept.starts[set + 1]);
   return { temperature: temperatures?.[term] ?? temperature, kept: ids, set };
 }
 
-/** Padding is a token with id 0 at position 0. No other token sees it. */
+/** Places the tokens of the trees in the grid. Padding is a token with id 0 at position 0 that no other token sees. */
 function placeTokens(placed: readonly PlacedTree[], numTokens: number) {
   const [ids, positions] = [new Int32Array(numTokens), new Int32Array(numTokens)];
   const ends = Int32Array.from(ids, (_, token) => token + 1);

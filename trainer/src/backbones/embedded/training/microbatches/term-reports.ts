@@ -19,7 +19,7 @@ export class TermReports {
     return [...this.#reports.values()];
   }
 
-  /** The terms of a micro-batch are in the order of its trees. */
+  /** Adds the results of a micro-batch, whose terms are in the order of its trees. */
   add(
     { trees }: Microbatch,
     arrays: MicrobatchArrays,

@@ -42,7 +42,9 @@ function depthOf({ positions }: TreePack, start: number, end: number): number {
 
 const none = new Int32Array(0);
 
-/** Subtrees follow one another, so a token is a root if all earlier subtrees have ended. */
+/**
+ * Returns the index of each root. Subtrees follow one another, so a token is a root if all earlier subtrees have ended.
+ */
 function treeStarts(ends: Int32Array): readonly number[] {
   const starts: number[] = [];
   let reach = 0;

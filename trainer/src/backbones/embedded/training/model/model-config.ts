@@ -1,4 +1,4 @@
-/** Reads from a Hugging Face config.json what the embedded engine needs to know of a model. */
+/** Reads the properties of a model that the embedded engine needs from a Hugging Face config.json. */
 
 import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 
