@@ -21,9 +21,7 @@ type SignalName = keyof typeof exitCodes;
 
 const closeLimitMs = 1500;
 
-/**
- * Exits as soon as the backbone's thread has left native code. If that takes too long, the process dies by the signal.
- */
+/** Exits as soon as the backbone's thread has left native code. If that takes too long, the signal ends the process. */
 async function exitNow(name: SignalName): Promise<void> {
   const isClosed = await Promise.race([closeBackbones().then(() => true), sleep(closeLimitMs, false)]);
   if (isClosed) return process.exit(exitCodes[name]);

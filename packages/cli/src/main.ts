@@ -4,7 +4,7 @@ import { reportError } from './report-error.js';
 process.setSourceMapsEnabled(true);
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of the output, such as `head`, has ended. A run continues without a reader.
+    // Ignore that the reader of the output, such as `head`, has ended: a run continues without a reader.
     if (error.code !== 'EPIPE') throw error;
   });
 }
@@ -19,9 +19,9 @@ async function main(): Promise<void> {
     reportError(error);
     exitCode = 1;
   }
-  // An immediate exit would lose output that the reader of a pipe has not read yet.
+  // Wait, because an immediate exit would lose output that the reader of a pipe has not read yet.
   await Promise.all([process.stdout, process.stderr].map(taken));
-  // A workflow may have left timers or sockets open, but the run is over.
+  // Exit explicitly, because a workflow may have left timers or sockets open.
   process.exit(exitCode);
 }
 

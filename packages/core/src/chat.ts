@@ -1,6 +1,6 @@
 /**
  * The messages that agents, adapters and chat templates use. Token ids belong to `engine.ts`; only the context tracker
- * knows both.
+ * uses both.
  */
 
 /** A tool call as the model wrote it. `arguments` is the model's own text, never parsed and re-printed. */
@@ -150,12 +150,12 @@ export type ModelLimits = {
   readonly maxTokens: number;
 };
 
-/** A model that knows its limits. */
+/** A model that reports its limits. */
 export interface LimitedChatModel extends ChatModel {
   readonly limits: ModelLimits;
 }
 
-/** Returns the limits of a model, or undefined if the model does not know them. Models of other providers do not. */
+/** Returns the limits of a model, or undefined if the model does not report them, as models of other providers. */
 export function limitsOf(model: ChatModel | LimitedChatModel): ModelLimits | undefined {
   return 'limits' in model ? model.limits : undefined;
 }

@@ -1,4 +1,4 @@
-/** The contract of samplers, in token ids. Nothing here knows text, messages or agents. */
+/** The contract of samplers, in token ids. It contains nothing about text, messages or agents. */
 
 /** Resolved sampling parameters. Every field is set. */
 export type TokenSampling = {

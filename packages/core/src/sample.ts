@@ -46,7 +46,7 @@ export type Sample = {
 };
 
 /**
- * The part of an episode that the trainer knows.
+ * The part of an episode that the trainer gets.
  *
  * Worked example, a game of two sides in which the wolf also got a reward for its second turn:
  * `{ episodeId: 'e', reward: 0, rewards: { wolf: 1, villager: -1 }, turnRewards: [{ agentName: 'Ann', turnIndex: 3, value: 0.5 }], samples }`.

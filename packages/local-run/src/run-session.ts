@@ -8,8 +8,8 @@ import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
 
 /**
- * A training run: evaluates, makes steps on the groups that the source gives, and evaluates again. It does not know the
- * origin of the groups.
+ * A training run: evaluates, makes steps on the groups that the source gives, and evaluates again. It does not depend
+ * on the origin of the groups.
  */
 
 export type SessionOptions = {

@@ -84,7 +84,7 @@ export async function withTrainingRun<T>(
     await folder.log('started', { model: model.path, backbone: backboneName, total_steps: options.totalSteps });
     return await use(run);
   } catch (error) {
-    // The disk may be the reason of the failure.
+    // Ignore a failure to write the log, because the disk may be the reason why the run failed.
     await folder.log('failed', { error: toErrorMessage(error) }).catch(() => undefined);
     throw error;
   } finally {
@@ -165,7 +165,7 @@ async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
     return await withRecording(config, { folder, backbone, checkpoint: undefined }, options);
   } catch (error) {
     await folder.close();
-    // The run never began, so it must not count as the newest run.
+    // Remove the folder of a run that never began, so that it does not count as the newest run.
     await rm(folder.dir, { recursive: true, force: true });
     throw error;
   }

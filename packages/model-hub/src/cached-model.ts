@@ -125,7 +125,7 @@ async function readNames(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** Follows links: a link to a blob that was removed is not present. */
+/** Whether the file exists. A link to a blob that was removed does not count. */
 export async function isPresent(file: string): Promise<boolean> {
   return access(file).then(
     () => true,

@@ -88,7 +88,7 @@ async function receiveAll(client: HubClient, request: BlobRequest, incomplete: s
   const { name, file } = request;
   let attempt = 0;
   for (let size = await sizeOf(incomplete); size !== file.size; ) {
-    // The incomplete file belongs to another download or was written twice, so the download starts again.
+    // Start again if there are too many bytes: the incomplete file belongs to another download or was written twice.
     if (size > file.size) await rm(incomplete, { force: true });
     let failure: unknown;
     try {

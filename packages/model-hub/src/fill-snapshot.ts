@@ -88,7 +88,10 @@ async function linkIntoSnapshot(blob: string, file: string): Promise<void> {
   }
 }
 
-/** Runs last, so the revision is unchanged until then, even if this process is killed. */
+/**
+ * Writes the commit of the revision. Call it last, so that the revision does not change if this process is killed
+ * before.
+ */
 export async function writeRef({ folder, name, model }: SnapshotJob): Promise<void> {
   const ref = folder.ref(name.revision);
   await makeCacheFolder(path.dirname(ref));

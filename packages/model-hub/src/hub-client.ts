@@ -111,7 +111,7 @@ async function request(
       'user-agent': 'agentjet',
       'accept-encoding': 'identity', // a range of a compressed file is not a range of the file
       ...options.headers,
-      // Fetch drops it on a redirect to another host.
+      // Send the token. Fetch removes it on a redirect to another host.
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     signal:

@@ -14,10 +14,10 @@ export type HubFile = {
   readonly etag: string;
 };
 
-/** A model cannot be opened without these. */
+/** Files without which a model cannot be opened. */
 export const requiredFiles = ['config.json', 'tokenizer.json'] as const;
 
-/** Models have some of these. A cache records for each whether it exists. */
+/** Files that only some models have. A cache records for each whether it exists. */
 export const optionalFiles = [
   'tokenizer_config.json',
   'generation_config.json',

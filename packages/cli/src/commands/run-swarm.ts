@@ -30,7 +30,10 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
   );
 }
 
-/** The key cannot be passed on the command line, because every user of the machine could read it there. */
+/**
+ * Reads the key from AJET_SWARM_KEY. There is no option for it, because every user of the machine can read the command
+ * line.
+ */
 export function readSwarmKey({ keys }: SwarmRunFlags): string | undefined {
   const key = process.env['AJET_SWARM_KEY'];
   if (key !== undefined && key !== '') return key;

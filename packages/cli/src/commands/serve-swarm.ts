@@ -51,7 +51,8 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
 }
 
 /**
- * A service manager that sends SIGTERM expects a graceful end. A person who presses Ctrl-C expects an immediate one.
+ * Whether SIGTERM ends the server, so that running episodes may end first. A service manager expects that, and a person
+ * who presses Ctrl-C expects an immediate end.
  */
 const isSigterm = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.message.endsWith('SIGTERM');
 

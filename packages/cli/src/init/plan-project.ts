@@ -64,7 +64,7 @@ export function planProject(framework: Framework, { name, version, model = 'nano
   };
   const files = new Map([
     ...readTemplates('all'),
-    // The included models were made for agents without examples, and learn at a higher rate.
+    // Use other settings and agents for the included models, which learn at a higher rate and need no examples.
     ...readTemplates(isBundledModel(model) ? 'tiny' : 'real').map(
       ([file, text]) => [file, fillModel(text, model)] as const,
     ),

@@ -20,7 +20,10 @@ export type ConfigChecks = Entries & {
   readonly defaults: ConfigSource;
 };
 
-/** Later values win. Lists are replaced as a whole. An empty section (`rollout:` with nothing below) changes nothing. */
+/**
+ * Returns `base` with the values of `over`. Lists are replaced as a whole. An empty section (`rollout:` with nothing
+ * below) changes nothing.
+ */
 function mergeValues(base: unknown, over: unknown): unknown {
   if (!isJsonObject(base)) return over;
   if (over === null || over === undefined) return base;
@@ -92,7 +95,10 @@ function expectationOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Leaves out a section, which is too long to show, and an override, whose message already shows the value. */
+/**
+ * Returns the value for a message. A section is too long to show, and the message of an override already shows the
+ * value.
+ */
 function describeValue(key: string, value: unknown, place: string): string {
   return isJsonObject(value) || place.startsWith('the override') ? '' : `, with the value ${showValue(key, value)}`;
 }
@@ -152,8 +158,8 @@ function findUnknownNames({ values, sources, registrations }: Merged & ConfigChe
 }
 
 /**
- * Returns the settings of an entry that is named by `path/file.ts->Export`. They are checked when its file has been loaded. Until then
- * the keys that the section of its kind does not know are kept unchecked.
+ * Returns the settings of an entry that is named by `path/file.ts->Export`. They are checked when its file has been
+ * loaded. Until then, unknown keys in the section of its kind are kept unchecked.
  */
 function findDeferred({ values, schema, outside }: Merged & ConfigChecks): JsonObject {
   return allKinds.reduce<JsonObject>((deferred, kind) => {

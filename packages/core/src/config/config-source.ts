@@ -175,7 +175,7 @@ function parseOverrideValue(override: string, text: string): unknown {
     if (document.errors.length === 0 && findStrange(value, [], []) === undefined) return value;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    // An alias without its anchor is not a value either.
+    // Treat an alias without an anchor, for which the parser throws, as invalid YAML.
   }
   throw new ConfigError(
     'bad_override',

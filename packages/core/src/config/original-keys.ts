@@ -24,7 +24,7 @@ const as =
   (value) =>
     keys.map((key) => [key, value] as const);
 
-/** The torch backbone moves weights and optimizer states together. */
+/** Accepts equal values for weights and optimizer states, because the torch backbone moves them together. */
 const offload: Accept = (value) => {
   if (!isJsonObject(value)) return undefined;
   const { param_offload: weights = false, optimizer_offload: states = false, ...others } = value;

@@ -12,7 +12,10 @@ export const offOrFrom = (least: number) =>
   z.number().refine((value) => value === 0 || value >= least, { message: `0 (off) or at least ${least}` });
 export const offOrAbove = (bound: number) =>
   z.number().refine((value) => value === 0 || value > bound, { message: `0 (off) or more than ${bound}` });
-/** Below 0.01, rounding decides which token is drawn, and a sampler and a trainer round differently. */
+/**
+ * Accepts 0 or at least 0.01. Below 0.01, rounding decides which token is drawn, and a sampler and a trainer round
+ * differently.
+ */
 export const temperature = z
   .number()
   .refine((value) => value === 0 || value >= 0.01, { message: '0 (the likeliest token) or at least 0.01' });
@@ -27,5 +30,5 @@ export const text = z.string().min(1);
 
 export const numSteps = 100_000_000;
 export const numTokens = 100_000_000;
-/** Timers of Node cannot wait longer than 2^31 milliseconds. */
+/** The maximum of a time limit, because timers of Node cannot wait longer than 2^31 milliseconds. */
 export const mostSeconds = 2_000_000;

@@ -3,8 +3,9 @@ import type { JsonObject } from '../json-object.js';
 import type { CamelKeys } from './key-names.js';
 
 /**
- * A backbone, task reader, judge, environment, algorithm or chat-template family is registered as one entry: a name for the
- * configuration, a section of settings, and `open`, which creates the thing from that section. Core knows none of them by name.
+ * A backbone, task reader, judge, environment, algorithm or chat-template family is registered as one entry: a name for
+ * the configuration, a section of settings, and `open`, which creates the thing from that section. Core contains the
+ * name of none of them.
  */
 
 /** The part of an entry that the configuration needs. */

@@ -165,13 +165,13 @@ function use(key: string, remark = ''): string {
   return `Use "${key}".${remark === '' ? '' : ` ${remark}`}`;
 }
 
-/** Returns what to use instead of a value that the original knows. Case and `-` or `_` do not matter. */
+/** Returns what to use instead of a value of the original. Case and `-` or `_` do not matter. */
 export function findValueAdvice(key: string, value: unknown): string | undefined {
   const name = `${key}=${typeof value === 'string' ? value.toLowerCase().replaceAll('-', '_') : ''}`;
   return Object.hasOwn(adviceByValue, name) ? adviceByValue[name] : undefined;
 }
 
-/** Returns what to use instead of `key`, or undefined if the original does not know it either. */
+/** Returns what to use instead of `key`, or undefined if the original does not have it either. */
 export function findAdvice(key: string): string | undefined {
   const parts = key.split('.');
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));

@@ -5,10 +5,10 @@ import { setting } from './setting.js';
 
 const positive = z.number().positive();
 const text = z.string().min(1);
-/** Timers of Node cannot wait longer than 2^31 milliseconds. */
+/** The maximum of a time limit, because timers of Node cannot wait longer than 2^31 milliseconds. */
 const mostSeconds = 2_000_000;
 
-/** Names become keys of objects, and every object already has properties such as `constructor`. */
+/** Whether a name may be the key of an object. Every object already has properties such as `constructor`. */
 const isFree = (name: string): boolean => !(name in {});
 
 const shareName = z

@@ -129,7 +129,7 @@ function startsWithAny(value: unknown, prefixes: readonly string[]): boolean {
   return typeof value === 'string' && prefixes.some((prefix) => value.startsWith(prefix));
 }
 
-/** `strict: false` and similar values ask for nothing. */
+/** Whether a value asks for something. `strict: false` and similar values do not. */
 function isAsked(value: unknown): boolean {
   return value !== false && !(Array.isArray(value) && value.length === 0);
 }

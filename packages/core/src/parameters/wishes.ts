@@ -44,7 +44,7 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'tools that a server would run',
-    note: 'they are left out, so the model does not know them',
+    note: 'they are left out, so the model does not see them',
     names: {
       chat: ['web_search_options'],
       responses: [

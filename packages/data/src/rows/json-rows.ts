@@ -6,7 +6,7 @@ import { parseRow } from './parse-row.js';
 import type { RowBatch, RowFormat } from './row-format.js';
 import { checkBeginning, checkTaskFile, notText } from './text-lines.js';
 
-/** A list is parsed as a whole, so it must fit into memory several times. */
+/** The maximum size of a file with a list. A list is parsed as a whole, so it must fit into memory several times. */
 const mostBytes = 256 * 2 ** 20;
 
 const rowsAtOnce = 1000;

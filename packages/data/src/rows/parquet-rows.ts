@@ -8,7 +8,10 @@ import { checkTaskFile } from './text-lines.js';
 
 /** A row group may hold a million rows. At most this many are converted to objects at a time. */
 const rowsAtOnce = 50_000;
-/** This number is small, so that the objects of a batch are garbage before the garbage collector would copy them. */
+/**
+ * The number of rows in a batch. It is small, so that the objects of a batch are no longer used when the garbage
+ * collector would copy them.
+ */
 const rowsPassedOn = 2_000;
 
 /** Parquet files, with every codec that pyarrow writes. */

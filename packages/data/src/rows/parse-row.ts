@@ -1,6 +1,6 @@
 import { endOfString, TaskError, toErrorMessage } from '@agentjet/core';
 
-/** Deeper values cannot be written into the records of an episode. */
+/** The maximum depth of a value. Deeper values cannot be written into the records of an episode. */
 const mostDepth = 500;
 
 /**

@@ -47,7 +47,10 @@ export async function* readLineBatches(file: string): AsyncGenerator<LineBatch> 
   yield { lines: splitter.end(), doneBytes: splitter.doneBytes };
 }
 
-/** Devices and pipes have no end, or block the reader. */
+/**
+ * Throws TaskError for a path that is not a plain file of at most `mostBytes`. Devices and pipes have no end, or block
+ * the reader.
+ */
 export async function checkTaskFile(file: string, mostBytes = Infinity): Promise<void> {
   const entry = await stat(file).catch((error: unknown) => {
     throw unreadable(file, error);

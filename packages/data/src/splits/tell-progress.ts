@@ -1,4 +1,4 @@
-/** Short work is not reported. Longer work gets a line every few seconds. */
+/** Work that takes less time is not reported. Longer work gets a line every few seconds. */
 const quietMs = 2000;
 
 /** Turns the progress of long work into a few lines. */

@@ -86,7 +86,7 @@ function parseText(value: unknown, field: string, where: () => string): string {
   );
 }
 
-/** CSV has no objects, so they are JSON in a string there. */
+/** Parses a value that is JSON in a string, as in CSV, which has no objects. */
 function fromText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value === '' ? undefined : value;
   return parseJson(value) ?? value;

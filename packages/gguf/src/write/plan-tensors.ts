@@ -15,7 +15,7 @@ const largestFloat16 = 65504;
 
 /**
  * Returns the tensors of a model folder in the form of a GGUF file. Throws BackboneError `bad_model_files` for a tensor
- * that llama.cpp does not know.
+ * that llama.cpp does not support.
  */
 export function planTensors({ tensors }: ModelFolder, shape: FolderShape, type: ExportType): readonly GgufTensorPlan[] {
   return [...tensors.values()]

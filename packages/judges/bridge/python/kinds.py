@@ -186,7 +186,8 @@ def flat(value):
 
 
 def kind_of_dict(value):
-    """An OrderedDict keeps its order separately from its dict data."""
+    """Returns the class whose methods change the value. An OrderedDict keeps its order separately from its dict data,
+    so the methods of dict would break it."""
     return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
 
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Language } from '@agentjet/sandbox';
 
-/** The code of both sides for a test that is code. It lies in `bridge/<language>`. */
+/** The code of both sides for a test that is code, from the files in `bridge/<language>`. */
 export type Bridge = { readonly decides: string; readonly serves: string };
 
 const files = {
@@ -24,7 +24,7 @@ export function bridgeOf(language: Language): Bridge {
     const parts = names.map((file) =>
       readFileSync(new URL(`../../bridge/${language}/${file}`, import.meta.url), 'utf8'),
     );
-    // A block keeps these names apart from the names of the program.
+    // Put JavaScript into a block, so that its names do not clash with the names of the program.
     return language === 'javascript' ? `{\n${parts.join('\n')}\n}` : parts.join('\n');
   };
   const bridge = { decides: read(decides), serves: read(serves) };

@@ -1,6 +1,6 @@
 /**
- * Knows whether the judge can be reached, from the episodes that wait for it. The judge counts as away as soon
- * as an episode waits for it. It counts as back as soon as an episode gets a verdict, or no episode waits any more.
+ * Determines from the episodes that wait for the judge whether it can be reached. The judge counts as away as soon as
+ * an episode waits for it. It counts as back as soon as an episode gets a verdict, or no episode waits any more.
  */
 export class JudgeAbsence {
   readonly #waiting = new Set<string>();

@@ -119,14 +119,16 @@ export class PlaceKeeper implements AttemptKeeper {
     this.#tellHeld();
     const episodeId = this.#episodeIds.get(name);
     this.#episodeIds.delete(name);
-    // The group was dropped before.
+    // Ignore an attempt whose group was dropped before.
     if (episodeId === undefined || this.#ledger.state.episodes.get(episodeId)?.state !== 'running') return false;
     this.#noteInLedger(episodeId, episode, { isOutage: outage !== undefined, isCounted: wasRunning });
     this.#tellSuspects();
     return outage !== undefined && this.#isOpen(groupId, place);
   }
 
-  /** No episode counts as late during an outage, or while an episode waits for the judge. */
+  /**
+   * Whether time does not count, so that no episode is late: during an outage, or while an episode waits for the judge.
+   */
   isPaused(): boolean {
     return this.isHeld() || this.#judge.isAwaited;
   }

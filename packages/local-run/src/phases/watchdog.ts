@@ -19,7 +19,7 @@ export function startWatchdog({
   const shared = new Int32Array(new SharedArrayBuffer(8));
   const tickMs = Math.min(500, warnAfterMs / 4);
   const workerData = { shared, tickMs, limitMs: Math.max(limitMs, 1.5 * warnAfterMs), warnAfterMs };
-  // Flags of the process, such as loaders, do not concern this thread.
+  // Start the thread without the flags of the process, such as loaders, because it does not need them.
   const worker = new Worker(watch, { execArgv: [], workerData });
   worker.on('error', () => undefined); // a run continues without a watchdog
   worker.unref();

@@ -12,7 +12,10 @@ import type { RolloutContext } from './run-phase.js';
 import { noticeStalls } from './notice-stalls.js';
 import { startWatchdog } from './watchdog.js';
 
-/** Frameworks put more than Node's ten frames between the user's line and the failure. */
+/**
+ * The number of stack frames that an error keeps. Node keeps ten, but frameworks put more frames between the user's
+ * line and the failure.
+ */
 const deepestFrames = 40;
 
 type RolloutParts = {

@@ -3,25 +3,27 @@ import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { RemoteEpisode } from './remote-episode.js';
 import type { SentError } from './sent-error.js';
 
-/** What a process that runs workflows asks of its run. The run has the model and records every call. */
+/** The functions of a run that its workflow processes call. The run has the model and records every call. */
 export type RunFunctions = {
   readonly generate: (asked: AskedCall) => Promise<ChatResponse>;
   readonly abort: (call: number) => void;
   readonly judgeAway: (episodeId: string, message: string) => void;
 };
 
-/** What a run asks of a process that runs workflows. The process has the workflow, the judge and the environment. */
+/**
+ * The functions of a workflow process that its run calls. The process has the workflow, the judge and the environment.
+ */
 export type ProcessFunctions = {
   /** Rejects if no process can run this workflow. */
   readonly open: (config: CommonConfig, options: ProcessOptions) => Promise<void>;
   /** Rejects with ConfigError for an error that every episode would have. */
   readonly run: (task: Task, order: EpisodeOrder) => Promise<RemoteEpisode>;
-  /** The episode was cancelled, or has taken too long. */
+  /** Ends an episode that was cancelled or has taken too long. */
   readonly stop: (episodeId: string, reason: SentError) => void;
-  /** The judge has answered another episode, so this episode, which waits for the judge, may ask again. */
+  /** Lets an episode that waits for the judge ask again, because the judge has answered another episode. */
   readonly judgeBack: (episodeId: string) => void;
   readonly stream: (call: number, piece: Piece) => void;
-  /** The run has ended. */
+  /** Ends the process, because the run has ended. */
   readonly close: () => Promise<void>;
 };
 

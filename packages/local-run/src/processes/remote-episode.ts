@@ -1,7 +1,7 @@
 import { serialize } from 'node:v8';
 import type { Episode } from '@agentjet/rollout';
 
-/** The part of a finished episode that the process knows. Its tokens are recorded in the run. */
+/** The part of a finished episode that the process sends to the run. The run itself has recorded its tokens. */
 export type RemoteEpisode = RemotePart<Episode>;
 
 type RemotePart<E> = E extends Episode

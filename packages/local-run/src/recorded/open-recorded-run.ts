@@ -28,7 +28,8 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   const { config, folder, onNotice } = options;
   const dir = recordedOf(folder.dir, config.swarm.storeDir);
   if (!config.rollout.record) {
-    // The old ledger describes steps that this run samples anew, so `ajet swarm verify` would report wrong episodes.
+    // Remove the old ledger. It describes steps that this run samples anew, so `ajet swarm verify` would report wrong
+    // episodes.
     await rm(dir, { recursive: true, force: true });
     return undefined;
   }

@@ -24,7 +24,7 @@ function toLossOptions({ trainerCommon, rollout }: CommonConfig, algorithm: Algo
     klCoef: trainerCommon.useKlLoss ? trainerCommon.klLossCoef : 0,
     klEstimator: klEstimators[trainerCommon.klLossType],
     entropyCoef: trainerCommon.entropyCoeff,
-    // Greedy answers carry logprobs at temperature 1.
+    // Use 1 for greedy sampling, because the logprobs of greedy answers are those at temperature 1.
     temperature: rollout.temperature === 0 ? 1 : rollout.temperature,
     ...(truncation && { truncation }),
   };

@@ -2,8 +2,9 @@ import { ConfigError, findNearestKey } from '@agentjet/core';
 import { isTaskFile } from '../../rows/formats.js';
 
 /**
- * Chooses the files of a data set that hold a split of a subset. It knows the names of the hub's own Parquet files, and common names:
- * `main/train/0000.parquet`, `main/train-00000-of-00002.parquet`, `data/train.jsonl`, `gsm8k_test.csv`.
+ * Chooses the files of a data set that hold a split of a subset. It recognizes the names of the hub's own Parquet
+ * files, and common names: `main/train/0000.parquet`, `main/train-00000-of-00002.parquet`, `data/train.jsonl`,
+ * `gsm8k_test.csv`.
  */
 
 export type SplitName = { readonly subset: string | null; readonly split: string };
