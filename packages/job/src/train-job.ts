@@ -17,6 +17,7 @@ import {
   withTrainingRun,
 } from '@agentjet/local-run';
 import { loadModelTokenizer, toEnginePolicy, prepareModel, withPacks } from '@agentjet/models';
+import { forecastFromLengths } from './forecast-from-lengths.js';
 
 export type TrainJobOptions = {
   readonly inputs: JobInputs;
@@ -51,12 +52,13 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
   const config = withRate(withPacks(given, model), { model, composition: inputs.composition, runDir, onNotice });
   const chatTokenizer = await loadModelTokenizer(model.modelDir, { ...inputs, onNotice }, config);
   const { totalSteps } = schedule;
-  const opened = { ...options, model, chatTokenizer, startedAt, totalSteps, isRecorded: true };
+  const emit = forecastFromLengths(options.emit, model.forecast);
+  const opened = { ...options, emit, model, chatTokenizer, startedAt, totalSteps, isRecorded: true };
   return withTrainingRun(config, opened, async (run) => {
     await run.folder.recordTasks(tasks);
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
-    const { emit, watched, recorded } = run;
-    const parts = { inputs, policy, emit, checkEngine: watched.check, record: recorded?.places };
+    const { watched, recorded } = run;
+    const parts = { inputs, policy, emit: run.emit, checkEngine: watched.check, record: recorded?.places };
     return withRollout(config, parts, (context) =>
       runSession({
         run,

@@ -1,6 +1,6 @@
 export { type BackboneCheck, checkModel, type ModelCheck } from './check-model.js';
 export { readAvailableMemory, type AvailableMemory } from './needs/available-memory.js';
-export { describeNeed, describeParts } from './needs/describe-need.js';
+export { describeNeed, describeParts, mostCheckpoints } from './needs/describe-need.js';
 export type { JudgeOptions, NeedVerdict } from './needs/judge-need.js';
 export { type WatchedEngine, watchEngine } from './policy/engine-health.js';
 export { exportTunedModel } from './policy/export-tuned-model.js';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { sumParts, type CommonConfig, type MeasuredLengths, type ResourceNeed } from '@agentjet/core';
-import { readAvailableMemory, type JudgeOptions } from '@agentjet/models';
+import { mostCheckpoints, readAvailableMemory, type JudgeOptions } from '@agentjet/models';
 import type { Range, StepForecast } from './probe-report.js';
 
 /** How long a phase of the probe took. */
@@ -33,8 +33,7 @@ export function forecastStep({ config, request, lengths, phases, available }: Fo
     training: training === null ? null : { value: training, low: training / uncertainty, high: training * uncertainty },
     timeUnknown: need?.timeUnknown ?? null,
     memory: toMemory(need),
-    checkpointBytes:
-      need?.checkpointBytes === undefined ? null : need.checkpointBytes * numCheckpoints(config.trainerCommon),
+    checkpointBytes: toDisk(need, config),
   };
 }
 
@@ -73,7 +72,10 @@ function toMemory(need: ResourceNeed | undefined): StepForecast['memory'] {
   return { value: bytes, low: bytes / 1.2, high: most, availableBytes, place: need.place };
 }
 
-/** Returns how many checkpoints are kept: the newest ones, and the best one if it is kept too. */
-function numCheckpoints({ maxCheckpoints, keepBest }: CommonConfig['trainerCommon']): number {
-  return Math.max(1, maxCheckpoints) + (keepBest === null ? 0 : 1);
+/** Null if the size of a checkpoint is unknown, or if all checkpoints of an unknown number of steps are kept. */
+function toDisk(need: ResourceNeed | undefined, { trainerCommon }: CommonConfig): number | null {
+  const { saveFreq, totalTrainingSteps } = trainerCommon;
+  const all = totalTrainingSteps === null ? null : Math.ceil(totalTrainingSteps / saveFreq);
+  const count = mostCheckpoints(trainerCommon) ?? all;
+  return need?.checkpointBytes === undefined || count === null ? null : need.checkpointBytes * count;
 }

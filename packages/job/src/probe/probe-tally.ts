@@ -2,6 +2,7 @@ import type { CommonConfig, MeasuredLengths, RewardedEpisode } from '@agentjet/c
 import type { ProbedTask } from '@agentjet/probe';
 import { countAnswers } from '@agentjet/records';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
+import { EpisodeLengths } from '../episode-lengths.js';
 
 /** What a probe has seen at one temperature. It keeps counts and lengths, and the tokens of a few episodes. */
 
@@ -23,7 +24,7 @@ export class ProbeTally {
   calls = 0;
   /** The first error of an agent. */
   firstError: string | undefined;
-  readonly #lengths = { longest: 0, rows: 0, answers: 0 };
+  readonly #lengths = new EpisodeLengths();
   readonly #countsFailures: boolean;
   readonly #tasks = new Map<string, TaskTally>();
 
@@ -43,7 +44,7 @@ export class ProbeTally {
       this.failed++;
       this.firstError ??= episode.error.message;
     }
-    this.#measure(episode);
+    this.#lengths.add(episode);
     const task = this.#taskOf(episode.task.taskId);
     const { answers, answers_cut: cut } = countAnswers([episode]);
     task.outcomes = [...task.outcomes, { value: this.#valueOf(episode), isSuccess: isCompleted && episode.isSuccess }];
@@ -59,17 +60,7 @@ export class ProbeTally {
 
   /** Null if no episode had tokens. */
   lengths(): MeasuredLengths | null {
-    const { longest, rows, answers } = this.#lengths;
-    if (longest === 0 || this.episodes === 0) return null;
-    return { longestSample: longest, episodeTokens: rows / this.episodes, answerTokens: answers / this.episodes };
-  }
-
-  #measure({ samples, stats }: Episode): void {
-    for (const { ids } of samples) {
-      this.#lengths.longest = Math.max(this.#lengths.longest, ids.length);
-      this.#lengths.rows += ids.length;
-    }
-    this.#lengths.answers += stats.generatedTokens;
+    return this.#lengths.measured();
   }
 
   #taskOf(taskId: string): TaskTally {

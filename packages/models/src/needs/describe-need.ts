@@ -1,4 +1,4 @@
-import { type CommonConfig, formatBytes, formatCount } from '@agentjet/core';
+import { type CommonConfig, formatBytes, formatCount, sumParts } from '@agentjet/core';
 import type { AvailableMemory } from './available-memory.js';
 import type { NeedVerdict } from './judge-need.js';
 
@@ -16,20 +16,36 @@ export function describeNeed({ need, neededBytes, available }: NeedVerdict): str
   return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${describeTime(need)}`;
 }
 
+/** `about 2.1 GiB to 5.2 GiB, a step up to about 20 s`. */
+export function describeForecast(need: NeedVerdict['need']): string {
+  return `${describeBytes(sumParts(need.parts), need.fullPackBytes)}${need.place === 'gpu' ? ' of each GPU' : ''}${describeTime(need)}`;
+}
+
 /** `a checkpoint takes 1.5 GiB of disk, and 3 are kept`. Undefined if the size is unknown. */
 export function describeDisk(
   { checkpointBytes }: NeedVerdict['need'],
-  { saveFreq, maxCheckpoints, keepBest }: CommonConfig['trainerCommon'],
+  trainerCommon: CommonConfig['trainerCommon'],
 ): string | undefined {
   if (checkpointBytes === undefined) return undefined;
+  const { saveFreq, maxCheckpoints, keepBest } = trainerCommon;
   const best = keepBest === null ? '' : ' and the best one';
+  const count = mostCheckpoints(trainerCommon);
   const kept =
     saveFreq === 0
       ? 'only the last is written'
-      : maxCheckpoints === 0
+      : count === null
         ? 'all are kept'
-        : `${maxCheckpoints}${best} are kept`;
+        : `${maxCheckpoints}${best} are kept (at most ${formatBytes(checkpointBytes * count)}, with the one that is being written)`;
   return `a checkpoint takes ${formatBytes(checkpointBytes)} of disk, and ${kept}`;
+}
+
+/**
+ * Returns how many checkpoints are on disk at most: the newest ones, the best one, and the one that is being written, because
+ * the oldest is removed after it. Null if all are kept (`max_checkpoints: 0`).
+ */
+export function mostCheckpoints({ saveFreq, maxCheckpoints, keepBest }: CommonConfig['trainerCommon']): number | null {
+  if (saveFreq === 0) return 1;
+  return maxCheckpoints === 0 ? null : maxCheckpoints + (keepBest === null ? 1 : 2);
 }
 
 function describeTime({ place, stepSeconds, timeUnknown, compiles }: NeedVerdict['need']): string {

@@ -1,9 +1,17 @@
-import { BackboneError, sectionOf, type CommonConfig, formatBytes } from '@agentjet/core';
+import { availableParallelism } from 'node:os';
+import { BackboneError, sectionOf, type CommonConfig, formatBytes, type MeasuredLengths } from '@agentjet/core';
 import { readModelConfig } from '@agentjet/trainer';
 import type { JobListener } from '@agentjet/records';
 import type { BackboneEntry } from '@agentjet/inputs';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
-import { describeDisk, describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
+import {
+  describeDisk,
+  describeForecast,
+  describeNeed,
+  describeParts,
+  describePlace,
+  waysOut,
+} from '../needs/describe-need.js';
 import { judgeNeed, type JudgeOptions, type NeedVerdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
 import { resolveModelDir } from './model-dir.js';
@@ -19,6 +27,8 @@ export type PreparedModel = {
   readonly trainsAdapter: boolean;
   /** The largest pack that fits into memory, if it is smaller than the configured one. See `withPacks`. */
   readonly packTokens?: number | undefined;
+  /** Returns memory and time of a step in a few words. Undefined if they are unknown, or if nothing is trained on this machine. */
+  readonly forecast?: ((measured: MeasuredLengths) => string) | undefined;
 };
 
 /** A model that fits if no other model is opened. Its weights may not be downloaded yet. */
@@ -65,9 +75,17 @@ export async function judgeModel(
     const { numParameters, trainsAdapter = config.lora.rank > 0 } = verdict?.need ?? { numParameters: undefined };
     const disk = verdict && trains ? describeDisk(verdict.need, config.trainerCommon) : undefined;
     const summary = verdict && [describeNeed(verdict), ...(disk === undefined ? [] : [disk])].join('; ');
-    return { modelDir, summary, numParameters, trainsAdapter, packTokens };
+    const hasForecast = trains && verdict !== undefined && verdict.need.place !== 'none';
+    const forecast = hasForecast && request !== undefined ? forecastOf(request) : undefined;
+    return { modelDir, summary, numParameters, trainsAdapter, packTokens, forecast };
   };
   return { verdict, judgeIn, prepare };
+}
+
+function forecastOf(request: JudgeOptions): (measured: MeasuredLengths) => string {
+  const { gpus } = request.machine;
+  return (measured) =>
+    describeForecast(request.estimate({ ...request, cores: availableParallelism(), gpus, measured }));
 }
 
 /**

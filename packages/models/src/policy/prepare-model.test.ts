@@ -72,9 +72,20 @@ describe('a model of 0.5B on a machine of 24 GiB', () => {
 
   it('says how much disk a checkpoint takes', async () => {
     const { summary } = await prepare(lake());
-    expect(summary).toMatch(/; a checkpoint takes 5\.5 GiB of disk, and 3 are kept$/);
+    expect(summary).toMatch(/; a checkpoint takes 5\.5 GiB of disk, and 3 are kept \(at most 22\.\d GiB, with the one that is being written\)$/);
     const rare = { ...lake(), trainerCommon: { ...lake().trainerCommon, saveFreq: 0 } };
     expect((await prepare(rare)).summary).toMatch(/5\.5 GiB of disk, and only the last is written$/);
+    const all = { ...lake(), trainerCommon: { ...lake().trainerCommon, maxCheckpoints: 0 } };
+    expect((await prepare(all)).summary).toMatch(/5\.5 GiB of disk, and all are kept$/);
+  });
+
+  it('needs less than its limits say if the episodes are shorter', async () => {
+    const { summary = '', forecast } = await prepare(lake());
+    const short = forecast?.({ longestSample: 100, episodeTokens: 80, answerTokens: 20 }) ?? '';
+    const gib = (words: string): number => Number(/about ([\d.]+) GiB/.exec(words)?.[1]);
+    expect(gib(short)).toBeLessThan(gib(summary));
+    const sampling = await prepareModel(lake(), onnx, { emit: () => undefined, trains: false, memory });
+    expect(sampling.forecast).toBeUndefined();
   });
 
   it('is checked by the same figures', async () => {
