@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { isJsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, tellOlderFormat } from '@agentjet/core';
 import { parse } from 'yaml';
 
 /**
@@ -16,9 +16,15 @@ export function newLedgerOf(runDir: string, storeDir: string | null): string {
   return storeDir === null ? path.join(runDir, 'ledger') : `${recordedIn(runDir, storeDir)}-ledger`;
 }
 
-/** Finds the ledger of a served run. Returns undefined if there is none. */
+/**
+ * Finds the ledger of a served run. Returns undefined if there is none. Throws BackboneError `older_format` if `storeDir`
+ * itself is a ledger, as in older versions.
+ */
 export function findLedger(runDir: string, storeDir: string | null): string | undefined {
-  return [path.join(runDir, 'ledger'), newLedgerOf(runDir, storeDir)].find(hasLedger);
+  const found = [path.join(runDir, 'ledger'), newLedgerOf(runDir, storeDir)].find(hasLedger);
+  if (found === undefined && storeDir !== null && hasLedger(storeDir))
+    throw new BackboneError('older_format', tellOlderFormat(`The ledger in the folder ${storeDir} (swarm.store_dir)`));
+  return found;
 }
 
 /** Returns the folder of the ledger for an ordinary run. */

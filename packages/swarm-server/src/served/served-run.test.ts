@@ -81,6 +81,17 @@ describe('the ledger of a run with swarm.store_dir', () => {
     expect(await openIn(store, { run: first.dir })).toEqual(first);
     expect(findLedgerOfRun(first.dir)).toEqual({ dir: first.storeDir, name: 'ledger' });
   });
+
+  it('is refused if an older version wrote it into the store folder itself', async () => {
+    const store = path.join(experimentDir, 'older-store');
+    const { dir } = await openIn(store, { isNew: true });
+    begin({ dir, storeDir: store });
+    await expect(openIn(store, { run: dir })).rejects.toMatchObject({
+      code: 'older_format',
+      message: expect.stringContaining(`The ledger in the folder ${store} (swarm.store_dir)`),
+    });
+    expect((await openIn(store, { isNew: true })).dir).not.toBe(dir);
+  });
 });
 
 it('makes steps again to the last bit only with as many threads as before', async () => {
