@@ -7,6 +7,7 @@ export { wrapModels } from './phases/wrap-models.js';
 export { nothingCompleted, runSession, type SessionOptions } from './run-session.js';
 export type { GroupSource } from './schedule/group-source.js';
 export { probeDifficulty } from './schedule/probe-difficulty.js';
+export { evaluatesAtAll } from './schedule/evaluates-at-all.js';
 export { openTrainingTable, readPlan } from './schedule/read-plan.js';
 export { createScheduleSource } from './schedule/schedule-source.js';
 export type { Selected } from './schedule/select-by-difficulty.js';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CommonConfig } from '@agentjet/core';
 import { hashCode, type JobInputs } from '@agentjet/inputs';
+import { evaluatesAtAll } from '@agentjet/local-run';
 import { wrapWithCallLimit } from '@agentjet/rollout';
 import type { SwarmRunOptions } from '@agentjet/swarm-client';
 
@@ -10,10 +11,9 @@ export function toSwarmRun(
   { judge, reader, environment }: Pick<JobInputs, 'judge' | 'reader' | 'environment'>,
 ): SwarmRunOptions {
   const { rollout, trainableTargets, trainerCommon, environment: limits } = config;
-  const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
   return {
     tasks: reader.trainingTasks(),
-    ...(isEvaluated && { evaluationTasks: reader.evaluationTasks() }),
+    ...(evaluatesAtAll(trainerCommon) && { evaluationTasks: reader.evaluationTasks() }),
     judge,
     environment,
     maxSessions: limits.maxSessions,

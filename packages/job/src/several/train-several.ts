@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError, ConfigError, toSnakeCase, type CommonConfig, type Task } from '@agentjet/core';
 import { collectTasks, noTrainingTasks, type JobInputs } from '@agentjet/inputs';
-import { checkKeepBest, checkStart, findRun, nothingCompleted } from '@agentjet/local-run';
+import { checkKeepBest, checkStart, evaluatesAtAll, findRun, nothingCompleted } from '@agentjet/local-run';
 import type { JobResult, PolicyResult } from '@agentjet/records';
 import { checkpointName } from '@agentjet/run-folder';
 import { SwarmClient, type RunResult } from '@agentjet/swarm-client';
@@ -76,13 +76,15 @@ type Tasks = { readonly training: readonly Task[]; readonly evaluation: readonly
 
 async function readTasks(config: CommonConfig, { reader }: Pick<JobInputs, 'reader'>): Promise<Tasks> {
   const { trainerCommon, data } = config;
-  const { totalTrainingSteps, valBeforeTrain, testFreq } = trainerCommon;
+  const { totalTrainingSteps } = trainerCommon;
   const size = (await reader.trainingTable?.())?.size;
   const needed = size === undefined && totalTrainingSteps !== null ? totalTrainingSteps * data.trainBatchSize : null;
   const training = await collectTasks(reader.trainingTasks(), needed);
   if (training.length === 0) throw noTrainingTasks();
-  const isEvaluated = valBeforeTrain || testFreq > 0;
-  return { training, evaluation: isEvaluated ? await collectTasks(reader.evaluationTasks(), null) : [] };
+  return {
+    training,
+    evaluation: evaluatesAtAll(trainerCommon) ? await collectTasks(reader.evaluationTasks(), null) : [],
+  };
 }
 
 type FromOf = { readonly config: CommonConfig; readonly run: string };

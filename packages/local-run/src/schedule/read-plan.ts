@@ -2,6 +2,7 @@ import type { CommonConfig, Task } from '@agentjet/core';
 import { createListTable, type TaskReader, type TasksCard, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '@agentjet/records';
 import { collectTasks, noTrainingTasks } from '@agentjet/inputs';
+import { evaluatesAtAll } from './evaluates-at-all.js';
 import type { Selected } from './select-by-difficulty.js';
 import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 
@@ -27,7 +28,7 @@ export async function readPlan(
 ): Promise<Plan> {
   const { trainerCommon, data, taskReader } = config;
   const { totalTrainingSteps, totalEpochs, seed } = trainerCommon;
-  const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
+  const isEvaluated = evaluatesAtAll(trainerCommon);
   const neededTasks = totalTrainingSteps === null ? null : totalTrainingSteps * data.trainBatchSize;
   const all = await openTrainingTable(reader, neededTasks);
   if (all.size === 0) throw noTrainingTasks();

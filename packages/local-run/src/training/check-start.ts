@@ -5,6 +5,7 @@ import {
   type CommonConfig,
   type ConfigComposition,
 } from '@agentjet/core';
+import { evaluatesAtAll } from '../schedule/evaluates-at-all.js';
 
 /**
  * Checks a configuration and its parts before the first episode. Settings that make learning impossible are refused,
@@ -70,8 +71,8 @@ function describeGroupSize(
  * evaluation tasks, if it is known.
  */
 export function checkKeepBest({ trainerCommon }: CommonConfig, numTasks: number | undefined): void {
-  const { keepBest, valBeforeTrain, testFreq } = trainerCommon;
-  const isOff = !valBeforeTrain && testFreq === 0;
+  const { keepBest } = trainerCommon;
+  const isOff = !evaluatesAtAll(trainerCommon);
   if (keepBest === null || (!isOff && numTasks !== 0)) return;
   const why = isOff
     ? '"trainer_common.val_before_train" is false and "trainer_common.test_freq" is 0, so that nothing is evaluated. Set test_freq'

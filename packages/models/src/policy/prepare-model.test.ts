@@ -72,7 +72,9 @@ describe('a model of 0.5B on a machine of 24 GiB', () => {
 
   it('says how much disk a checkpoint takes', async () => {
     const { summary } = await prepare(lake());
-    expect(summary).toMatch(/; a checkpoint takes 5\.5 GiB of disk, and 3 are kept \(at most 22\.\d GiB, with the one that is being written\)$/);
+    expect(summary).toMatch(
+      /; a checkpoint takes 5\.5 GiB of disk, and 3 are kept \(at most 22\.\d GiB, with the one that is being written\)$/,
+    );
     const rare = { ...lake(), trainerCommon: { ...lake().trainerCommon, saveFreq: 0 } };
     expect((await prepare(rare)).summary).toMatch(/5\.5 GiB of disk, and only the last is written$/);
     const all = { ...lake(), trainerCommon: { ...lake().trainerCommon, maxCheckpoints: 0 } };
