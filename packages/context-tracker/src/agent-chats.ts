@@ -12,7 +12,7 @@ export class ChatSide {
   readonly marks: TurnMarks;
   readonly special: SpecialText;
   readonly tails: TailRenderer;
-  /** Roots by the tools that they offer, as JSON. */
+  /** Roots of the conversations. The key is the list of offered tools as JSON. */
   readonly #roots = new Map<string, MessageNode>();
 
   constructor(chatTokenizer: ChatTokenizer, specialTokensInText: SpecialTokensInText) {
@@ -29,7 +29,10 @@ export class ChatSide {
     return known ?? MessageNode.createRoot({ tools: JSON.parse(toolsKey) as readonly ToolSpec[], template });
   }
 
-  /** Concurrent first calls each begin with a separate root; the first one to commit is kept. */
+  /**
+   * Stores the root unless a root is already stored for these tools, and returns the stored one. Concurrent first calls
+   * each begin with a separate root, so the root of the first commit is kept.
+   */
   keepRoot(toolsKey: string, root: MessageNode): MessageNode {
     const kept = this.#roots.get(toolsKey) ?? root;
     this.#roots.set(toolsKey, kept);
@@ -54,7 +57,10 @@ export class AgentChats {
     this.#options = options;
   }
 
-  /** `ofCall` is the template of a single call, if this differs from its agent's template. */
+  /**
+   * Returns the chat template of a call. `ofCall` is given if this call's template differs from the template of its
+   * agent.
+   */
   of(agent: AgentIdentity, ofCall?: ChatTokenizer): ChatSide {
     if (ofCall !== undefined) return this.#sideOf(ofCall);
     const key = `${agent.agentName.length} ${agent.agentName} ${agent.targetTag}`;

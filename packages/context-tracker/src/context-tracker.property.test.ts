@@ -8,7 +8,10 @@ import { createToyChatTokenizer } from './testing.js';
 import { type CommittedCall, programs, runProgram } from './testing/random-agent.js';
 import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
 
-/** The toy is fast and gets most of the runs; the real templates get enough to reach their special cases. */
+/**
+ * Each family with its chat tokenizer and its number of runs. The toy is fast and gets most of the runs. The real
+ * templates get enough runs to reach their special cases.
+ */
 const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['toy', createToyChatTokenizer(), 300],
   ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' }), 300],
@@ -66,7 +69,10 @@ function ofCall({ agent, promptIds, completion }: CommittedCall): readonly strin
   );
 }
 
-/** Splices and renderings depend on the order of calls; the context of each sampled token does not. */
+/**
+ * Returns the facts about a turn that do not depend on the order of calls. Splices and renderings depend on it and are
+ * left out.
+ */
 function ofTurn({
   turnId,
   index,
@@ -84,7 +90,7 @@ function ofWholeSample({ ids, lossMask, logprobs, policyVersions, ...rest }: Sam
   return `${JSON.stringify({ ...rest, advantages: rest.advantages.length })} ${ids.join()} ${lossMask.join()} ${logprobs.join()} ${policyVersions.join()}`;
 }
 
-/** Returns the first difference of two lists, because a whole diff would take longer than shrinking. */
+/** Compares two lists and shows only the first difference. A whole diff would take longer than shrinking. */
 function expectSame(actual: readonly string[], expected: readonly string[]): void {
   const at = actual.findIndex((line, place) => line !== expected[place]);
   expect(at === -1 ? undefined : { at, actual: actual[at], expected: expected[at] }).toBeUndefined();

@@ -52,8 +52,8 @@ export type ContextTrackerOptions = {
   /** Default: `split`. */
   readonly specialTokensInText?: SpecialTokensInText;
   /**
-   * The run's temperature. If some commits of an episode have a temperature, the tokens of all other commits get this
-   * one. Default: 1.
+   * The run's temperature. If some commits of an episode have a temperature, the tokens of all other commits get the
+   * temperature of the run. Default: 1.
    */
   readonly temperature?: number;
 };
@@ -78,7 +78,7 @@ type OpenCall = ResolvedCall & {
   readonly stops: readonly string[];
 };
 
-/** Converts messages to token ids and back. No other place knows both. */
+/** Converts messages to token ids and back. No other class handles both. */
 class EpisodeTracker implements ContextTracker {
   readonly #episodeId: string;
   readonly #policy: HistoryPolicy;
@@ -290,7 +290,10 @@ class EpisodeTracker implements ContextTracker {
     return this.#tree.insert(from, added);
   }
 
-  /** Describes who wrote the messages of the call, and how they were changed. An answer counts as spliced once, even if several requests send it back respelled. */
+  /**
+   * Describes who wrote the messages of the call, and how they were changed. Each answer counts as one splice, even if
+   * several requests send it back in another spelling.
+   */
   #describeHistory({
     chat,
     history,
@@ -307,7 +310,10 @@ class EpisodeTracker implements ContextTracker {
     };
   }
 
-  /** Writes the new messages, and the present spelling of the others. */
+  /**
+   * Writes the new messages into the tree, and stores the latest spelling of the answers that came back in another
+   * spelling.
+   */
   #writeHistory({ chat, toolsKey, history }: OpenCall): MessageNode {
     for (const { turn, spelling } of history.respelled) {
       this.#spliced.add(turn);
@@ -365,7 +371,7 @@ class EpisodeTracker implements ContextTracker {
   }
 }
 
-/** Returns where the new messages go: below the node, or below the root that was kept for its tools. */
+/** Returns the node to add the new messages to: `node`, or the kept root if `node` is a root. */
 function placeOf(node: MessageNode, keepRoot: (root: MessageNode) => MessageNode): MessageNode {
   return node.parent === undefined ? keepRoot(node) : node;
 }

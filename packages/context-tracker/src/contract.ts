@@ -11,7 +11,10 @@ import type {
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SampledRow } from './tokens/sampled-rows.js';
 
-/** Identifies the agent of a call. Agents with different `agentName` have separate histories; `targetTag` is recorded. */
+/**
+ * Identifies the agent of a call. Agents with different `agentName` have separate histories; `targetTag` is only
+ * recorded.
+ */
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
 /**
@@ -22,8 +25,8 @@ export type AgentIdentity = { readonly agentName: string; readonly targetTag: st
 export type HistoryPolicy = 'as_generated' | 'as_sent';
 
 /**
- * How special tokens in text that the model did not write are treated. `split`: as plain text. `as_template`: as control
- * tokens, which most servers do. `refuse`: the request is an error.
+ * How the tracker treats special tokens in text that the model did not write. `split`: as plain text. `as_template`: as
+ * control tokens, as most servers do. `refuse`: the request is an error.
  */
 export type SpecialTokensInText = 'split' | 'as_template' | 'refuse';
 
@@ -40,7 +43,7 @@ export type TurnOptions = {
 /** One model call between `begin` and `commit`. */
 export interface Turn {
   readonly id: string;
-  /** Position in the order of `begin`, from 0. Calls that were never committed have one too. */
+  /** Position in the order of `begin`, from 0. Calls that were never committed have a position too. */
   readonly index: number;
   /** Shape [P]: the prompt for the engine. Its prefix reuses exact ids that the model has seen. It is a view; do not write to it. */
   readonly promptIds: Int32Array;
@@ -62,7 +65,10 @@ export interface Turn {
 
 /** Describes a completion that was not sampled with the run's settings. */
 export type CommitOptions = {
-  /** It is recorded with each token, so that the loss can use it. Default: the temperature of the run, which is not recorded. */
+  /**
+   * The temperature of this completion. The tracker records it with each token, so that the loss can use it. Default:
+   * the temperature of the run, which is not recorded.
+   */
   readonly temperature?: number | undefined;
   /** If false, the tokens are kept as context and not trained. Default: true. */
   readonly isTrained?: boolean;
@@ -138,7 +144,9 @@ export type TurnDescription = {
   readonly parts: readonly TurnPart[];
 };
 
-/** Tokens `start` to `end` (exclusive) of a row that hold the text of one message. `name` is the name in the message. */
+/**
+ * Tokens `start` to `end` (exclusive) of a row that hold the text of one message. `name` is the `name` of that message.
+ */
 export type TurnPart = {
   readonly author: PartAuthor;
   readonly name?: string;
@@ -159,7 +167,9 @@ export type AgentTranscript = { readonly agentName: string; readonly messages: r
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
   begin(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): Turn;
-  /** Sets the position of the next call. A replay of recorded calls uses it to skip calls that were never committed. */
+  /**
+   * Sets the position of the next call. A replay of recorded calls uses this to skip calls that were never committed.
+   */
   skipTo(index: number): void;
   /** Returns the number of prompt tokens that `begin` would resolve. */
   countPromptTokens(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): number;

@@ -5,8 +5,8 @@ import { createToyChatTokenizer } from './testing.js';
 import { createPlayer, type Player, showRow } from './testing/play.js';
 
 /**
- * Nine episodes on which merging by text fails, with the rows that this tracker makes. Rows show trained text
- * in brackets; `S`, `U` are turns of system and user, `|` ends a turn.
+ * Nine episodes on which merging by text fails, with the rows that this tracker makes. Rows show trained text in
+ * brackets; `S` and `U` are turns of the system and the user, and `|` ends a turn.
  */
 
 const system: ChatMessage = { role: 'system', content: 'S' };

@@ -3,7 +3,7 @@ import { copyMessage } from './same-message.js';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool']);
 
-/** Throws EngineError `bad_request`. */
+/** Throws EngineError `bad_request` if the request has no messages. */
 export function checkHasMessages(messages: readonly ChatMessage[]): void {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new EngineError(
@@ -13,7 +13,7 @@ export function checkHasMessages(messages: readonly ChatMessage[]): void {
   }
 }
 
-/** Copies a message of any framework; absent text becomes "". Throws EngineError `bad_request`. */
+/** Checks a message of any framework and returns a copy. Absent text becomes "". Throws EngineError `bad_request`. */
 export function checkMessage(message: ChatMessage | undefined | null, at: number): ChatMessage {
   const { role, content, name, reasoning, toolCalls } = (message ?? {}) as Readonly<
     Record<'role' | 'content' | 'name' | 'reasoning' | 'toolCalls', unknown>
@@ -69,7 +69,10 @@ function checkToolCalls(toolCalls: unknown, at: number): void {
   }
 }
 
-/** Returns the tools as JSON, which identifies the conversations that offer them. Throws EngineError `bad_request`. */
+/**
+ * Returns the tools as JSON. All conversations that offer the same tools are stored under this string. Throws
+ * EngineError `bad_request`.
+ */
 export function printTools(tools: unknown): string {
   if (!Array.isArray(tools))
     throw new EngineError('bad_request', `The tools of the request are of type ${typeof tools}, not a list.`);

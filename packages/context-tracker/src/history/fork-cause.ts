@@ -8,9 +8,9 @@ import type { TurnIndex } from './turn-index.js';
 type CauseOptions = { readonly agentName: string; readonly index: TurnIndex };
 
 /**
- * Returns why a request with these new messages does not continue what was seen. If it continues from a node after
- * which the agent has no turn, and repeats no turn from another node, it is a new conversation or a new branch, not a
- * fork.
+ * Returns why a request with these new messages does not continue what was seen. Returns undefined if the request is a
+ * new conversation or a new branch: it continues from a node after which the agent has no turn, and it repeats no turn
+ * from another node.
  */
 export function findForkCause(
   node: MessageNode,
@@ -27,7 +27,10 @@ export function findForkCause(
   return isEdit(own, first, options.index) ? 'edited' : 'rewritten';
 }
 
-/** Finds what changed if the first recorded turn among the new messages was sampled after other messages. */
+/**
+ * Finds the first recorded turn among the new messages. Returns why it is now in another place: what differs between
+ * the messages before it and the messages that it was sampled after.
+ */
 function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
   let previous = node.message;
   for (const [at, { message, origin }] of tail.entries()) {
@@ -88,8 +91,8 @@ function isEdit(own: readonly GeneratedTurn[], { message, origin }: HistoryEntry
 }
 
 /**
- * Returns whether the message is the turn's text with more words after it. The turn's text is the same, but the tokens
- * at its end differ.
+ * Returns whether the message is the turn's text with more words after it. The text of the turn is then unchanged, but
+ * the tokens at its end may differ.
  */
 function goesOn(turn: GeneratedTurn, message: ChatMessage): boolean {
   const text = turn.message.content.trimEnd();

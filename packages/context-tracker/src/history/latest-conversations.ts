@@ -3,15 +3,15 @@ import type { MessageNode } from './message-node.js';
 import { isSameMessage } from './same-message.js';
 
 /**
- * The latest conversation of each agent. Most requests repeat it and add to it, so it is compared first, message by
- * message, before any look-up.
+ * The latest conversation of each agent. Most requests repeat this conversation and add to it. So a request is first
+ * compared with it message by message, before any look-up.
  */
 export class LatestConversations {
   readonly #latest = new Map<string, Guide>();
 
   /**
-   * Returns how far the messages certainly repeat the agent's latest conversation. After one of several equal answers
-   * this is uncertain, because the messages may continue another one.
+   * Returns how many messages certainly repeat the agent's latest conversation. It stops before the first of several
+   * equal answers, because the messages may continue another of these answers.
    */
   matchPrefix(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): RepeatedStart {
     const guide = this.#latest.get(agentName);
@@ -37,7 +37,10 @@ export class LatestConversations {
 
 export type RepeatedStart = { readonly node: MessageNode; readonly length: number };
 
-/** Every call compares a whole conversation, so texts and roles are in separate lists, which a processor can prefetch. */
+/**
+ * The nodes of a conversation. Every call compares a whole conversation, so the texts and roles are in separate lists,
+ * which a processor can prefetch.
+ */
 type Guide = {
   callIndex: number;
   readonly nodes: MessageNode[];
@@ -61,7 +64,8 @@ function countRepeated(
   for (let at = 0; at < limit; at++) {
     const message = messages[at];
     if (message === undefined || message === null) return at;
-    // Usually it is the very same string: Object.is detects that without reading it, unlike ===.
+    // Object.is comes first, because both are usually the same string object. Object.is detects that without reading
+    // the string; === does not.
     const isSame =
       Object.is(message.content, contents[at]) &&
       message.role === roles[at] &&

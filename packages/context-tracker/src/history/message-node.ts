@@ -26,17 +26,23 @@ export class MessageNode {
   readonly length: number;
   /** See message-shape.ts. It is 0 for the root, which has no message. */
   readonly shape: MessageShape;
-  /** Kinds of messages from the last question up to here, and before that question. */
+  /**
+   * `shapes`: kinds of the messages from the last question up to this node. `earlierShapes`: kinds of the messages
+   * before that question.
+   */
   readonly shapes: number;
   readonly earlierShapes: number;
   /** The end of the preamble: system messages and the first message after them. */
   readonly preamble: MessageNode;
   /** The prompt with which the model answered these messages. */
   prompt: RenderedPrompt | undefined;
-  /** `hasTwin`: another child of the parent has an equal message. `hasTwinBelow`: that is true of a message below this one. */
+  /** `hasTwin`: another child of the parent has an equal message. `hasTwinBelow`: a node below this one has a twin. */
   hasTwin = false;
   hasTwinBelow = false;
-  /** There is usually one child. The first child makes a list of exact size, and the ninth makes a look-up by text. */
+  /**
+   * Most nodes have one child, so the first child makes a list of length 1. The ninth child makes `#byText`, a look-up
+   * by text.
+   */
   #children: MessageNode[] | undefined;
   #byText: Map<string, MessageNode[]> | undefined;
   #turns: MessageNode[] | undefined;

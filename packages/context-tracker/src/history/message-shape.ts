@@ -4,7 +4,7 @@ import type { ChatTemplate } from '@agentjet/tokenizer';
 /**
  * A shape is a small number. It encodes the properties of a message that may decide how a chat template prints it. Two
  * messages of one shape are assumed to be printed alike in similar positions; prompt/tail-text.ts checks the
- * assumption. A template may also look for something inside the text. Only the template knows that, so it is asked.
+ * assumption. A template may also look for something inside the text, so its `textKind` is part of the shape.
  */
 export type MessageShape = number;
 
@@ -19,7 +19,10 @@ export function messageShapeOf(message: ChatMessage, template: Pick<ChatTemplate
   return common | (hasText(message.reasoning) ? 32 : 0) | (Math.min(calls, 2) << 6);
 }
 
-/** Combines the shapes of many messages into one number: which roles occur, with which flags, and which kinds of answers. */
+/**
+ * Combines the shapes of many messages into one number. The number says which roles occur, with which flags, and which
+ * kinds of answers.
+ */
 export function addShape(shapes: number, shape: MessageShape): number {
   const role = shape & 3;
   const flags = ((shape >> 2) & 7) << (role * 3);
@@ -27,7 +30,10 @@ export function addShape(shapes: number, shape: MessageShape): number {
   return shapes | (1 << (24 + role)) | flags | kind;
 }
 
-/** Returns whether a template such as Qwen3's, which leaves thinking out before the last question, treats this shape as a question. */
+/**
+ * Returns whether a message of this shape counts as a question for a template that leaves out thinking before the last
+ * question, as Qwen3's template does.
+ */
 export function isQuestion(shape: MessageShape): boolean {
   return (shape & 3) === roles.user && (shape & 32) === 0;
 }

@@ -21,11 +21,13 @@ export type ReadOptions = {
 
 /** A request's messages, compared with what was seen. */
 export type History = {
-  /** The longest known beginning of the messages. */
+  /** The last node of the longest known beginning of the messages. */
   readonly node: MessageNode;
   /** The messages after it. */
   readonly tail: readonly HistoryEntry[];
-  /** Recorded turns that the request contains in another spelling. Each has this spelling, or undefined if turns were regrouped. */
+  /**
+   * Recorded turns that the request contains in another spelling. `spelling` is undefined if the turns were regrouped.
+   */
   readonly respelled: readonly Respelled[];
   readonly cause: ForkCause | undefined;
 };
@@ -96,8 +98,9 @@ function takeStep(
 }
 
 /**
- * Chooses among several answers with the same text. The agent's answers win over those of others, sampled ones over foreign
- * ones, then the one whose conversation the following messages repeat the furthest, then the latest.
+ * Chooses among several answers with the same text. It prefers sampled answers of the agent, then sampled answers of
+ * other agents. Among equals it prefers the answer whose conversation the following messages repeat the furthest, then
+ * the latest answer.
  */
 function choose(children: readonly MessageNode[], after: Rest, { agentName }: ReadOptions): MessageNode | undefined {
   if (children.length < 2) return children[0];
@@ -116,7 +119,7 @@ function choose(children: readonly MessageNode[], after: Rest, { agentName }: Re
 /** The messages from a position on. */
 type Rest = { readonly messages: readonly ChatMessage[]; readonly at: number };
 
-/** Returns how many of the messages follow the node, one after the other. */
+/** Returns how many of the messages are found in the tree below the node, one after the other. */
 function reachOf(node: MessageNode, { messages, at }: Rest): number {
   let level: readonly MessageNode[] = [node];
   for (let place = at; ; place++) {
@@ -176,7 +179,10 @@ function toStep(
   };
 }
 
-/** Returns the one answer that fits, and prefers answers of the agent. Returns undefined if several fit, because the choice would be uncertain. */
+/**
+ * Returns the only answer that fits. If answers of the agent fit, only these count. Returns undefined if several fit,
+ * because the choice would be uncertain.
+ */
 function findOnly(
   node: MessageNode,
   { agentName }: ReadOptions,

@@ -6,9 +6,9 @@ import { isSameArguments } from './same-arguments.js';
 import type { TurnIndex } from './turn-index.js';
 
 /**
- * Frameworks merge several turns into one message, or split one turn over several. Because we minted the call ids, the turns
- * can be restored: each one whole, followed by its results. Turns are restored only if every call, every result and every
- * piece of text has a place.
+ * Recorded turns that were restored from messages, each turn whole and followed by its results. Frameworks merge
+ * several turns into one message, or split one turn into several. Call ids identify the turns, because the tracker
+ * minted them. Turns are restored only if every call, every result and every piece of text belongs to one of them.
  */
 export type Regrouped = {
   readonly entries: readonly HistoryEntry[];
@@ -43,8 +43,8 @@ function regroupStretch(stretch: readonly ChatMessage[], start: number, index: T
 }
 
 /**
- * Takes one or two answers and their tool results, and following messages as long as they complete a turn that has begun. With
- * `withText`, text right after a message with calls counts as the end of the same turn.
+ * Takes one or two answers and their tool results, and the following messages as long as they contain only calls of
+ * turns that have begun. With `withText`, text right after a message with calls also belongs to the same turn.
  */
 function takeStretch(
   messages: readonly ChatMessage[],

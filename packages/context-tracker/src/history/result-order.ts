@@ -33,7 +33,7 @@ function isOurs({ toolCalls = [] }: AssistantMessage, index: TurnIndex): boolean
   return toolCalls.length > 0 && toolCalls.every(({ id }) => index.ofCallId(id) !== undefined);
 }
 
-/** Puts results after their answers. Results of no earlier answer come last. */
+/** Puts results after their answers. Results that belong to none of the answers come last. */
 function interleave(answers: readonly AssistantMessage[], results: readonly ChatMessage[]): readonly ChatMessage[] {
   const ownerOf = (result: ChatMessage): AssistantMessage | undefined =>
     result.role === 'tool'

@@ -1,10 +1,10 @@
 import { isJsonObject, isSameJson, parseJson, type JsonObject } from '@agentjet/core';
 
 /**
- * Returns whether two argument strings hold the same JSON value. Frameworks parse what the model wrote and print it again.
- * With `schema`, the tool's parameters, the result of parsing with that schema is the same too: keys that the schema does not
- * know are missing, its defaults are filled in, scalars are converted. Any other difference is an edit that the model must
- * see. A schema without properties knows no keys.
+ * Returns whether two argument strings hold the same JSON value. Frameworks parse what the model wrote and print it
+ * again. If `schema`, the parameters of the tool, is given, `sent` may also be the result of parsing with this schema:
+ * keys that the schema does not list are missing, defaults are filled in, scalars are converted. Any other difference
+ * is an edit, which the model must see. If the schema has no properties, no key may be missing.
  */
 export function isSameArguments(own: string, sent: string, schema?: JsonObject): boolean {
   if (own.trim() === sent.trim()) return true;
@@ -15,7 +15,10 @@ export function isSameArguments(own: string, sent: string, schema?: JsonObject):
   return schema !== undefined && !isJsonObject(ownValue) && isStandIn(own, sentValue);
 }
 
-/** Frameworks replace arguments that they cannot read with nothing, or with the string itself under a special key. */
+/**
+ * Returns whether `sent` replaces arguments that a framework could not parse. Frameworks then send nothing, or the
+ * string itself under a special key.
+ */
 function isStandIn(own: string, sent: unknown): boolean {
   if (sent === null || sent === '' || sent === own) return true;
   return isJsonObject(sent) && Object.values(sent).every((value) => value === own);

@@ -4,7 +4,7 @@ import type { MessageNode } from './message-node.js';
 import type { TokenPosition } from '../tokens/token-tree.js';
 
 /**
- * A chain of everything that the model has seen: prompt text, an answer, prompt text, an answer, ... Each state knows its
+ * A chain of everything that the model has seen: prompt text, an answer, prompt text, an answer, ... Each state has its
  * text and its exact position among the token ids.
  */
 export type SeenState = RenderedPrompt | GeneratedTurn;
@@ -26,7 +26,10 @@ export type GeneratedTurn = {
   readonly text: string;
   /** Whether the last sampled id ended the turn; a truncated answer has no such id. */
   readonly isStopped: boolean;
-  /** The answer as it is printed again, if its calls were read without the tags in which the template prints calls. */
+  /**
+   * The answer as text, for the template to print it again. Present if its calls were read without the tags that the
+   * template prints around calls.
+   */
   readonly written: string | undefined;
   readonly position: TokenPosition;
   readonly message: AssistantMessage;

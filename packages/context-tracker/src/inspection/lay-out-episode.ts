@@ -23,7 +23,7 @@ export function layOutEpisode(
 
 type Mark = Omit<TokenSpan, 'start' | 'end'>;
 
-/** The facts about one segment's tokens. */
+/** The rows, turns and marks of one segment. There is one mark for each token. */
 type Sheet = { readonly rows: number[]; readonly begun: number[]; readonly marks: (Mark | undefined)[] };
 type Sheets = ReadonlyMap<TreeSegment, Sheet>;
 
@@ -80,7 +80,7 @@ function paint(segment: TreeSegment, { marks }: Sheet, { start, end, ...mark }: 
   }
 }
 
-/** Returns the same object for the same pair, so that neighbours can be compared by identity. */
+/** Merges two marks. Returns the same object for the same pair, so that neighbours can be compared by identity. */
 function join(before: Mark, mark: Mark, joined: Map<Mark, Mark>): Mark {
   const both = joined.get(before) ?? { ...mark, turns: [...before.turns, ...mark.turns] };
   joined.set(before, both);

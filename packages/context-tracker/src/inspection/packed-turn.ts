@@ -1,9 +1,10 @@
 import type { TurnDescription, TurnPart } from '../contract.js';
 
 /**
- * The turns of an episode as the store of a swarm keeps them: numbers, some of which are positions in a list of names. Values
- * that most turns share are left out. A server writes all turns of an episode while a client waits for the receipt of its end,
- * and printing one list of numbers takes half the time of nested lists.
+ * The turns of an episode in the form that the store of a swarm keeps: numbers, some of which are positions in a list
+ * of names. Values that most turns share are left out. The numbers are in one list, because printing one list takes
+ * half the time of nested lists. A server prints all turns of an episode while a client waits for the receipt of its
+ * end.
  */
 export type PackedTurns = {
   readonly names: readonly string[];

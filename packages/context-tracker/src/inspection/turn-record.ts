@@ -4,7 +4,10 @@ import type { TurnDescription } from '../contract.js';
 /** A turn as the record of an episode holds it, in the list `turns`. Its keys are in snake_case. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
-/** Copies key by key, because it runs for every turn: a general conversion of names would take longer than describing the turn. */
+/**
+ * Converts a turn to its record. It copies key by key, because it runs for every turn: a general conversion of names
+ * would take longer than describing the turn.
+ */
 export function toTurnRecord(turn: TurnDescription): TurnRecord {
   const record = {
     turn_id: turn.turnId,

@@ -51,7 +51,7 @@ function skipTurn(
   return turn.isStopped ? end + (endAt(marks, rendered, end)?.length ?? 0) : end;
 }
 
-/** If a template prints no end token, there is nothing to check. */
+/** Returns whether the turn ends at this position. If the template prints no end token, every position counts. */
 function isTurnEnd(rendered: string, at: number, marks: TurnMarks): boolean {
   return marks.ends.length === 0 || endAt(marks, rendered, at) !== undefined;
 }
@@ -71,9 +71,9 @@ function findOtherEnd(
 }
 
 /**
- * Returns whether `printed` is what the template prints for this message. It is needed for content that looks like a
- * call but is not one, which cannot be parsed again: a template prints it before the calls, even if the model wrote it
- * after them.
+ * Returns whether `printed` is what the template prints for this message. This check handles content that looks like a
+ * call but is not one. Such content cannot be parsed again, and a template prints it before the calls, even if the
+ * model wrote it after them.
  */
 function isPrintOf(printed: string, message: AssistantMessage, template: ChatTemplate): boolean {
   const { content, reasoning = '', toolCalls = [] } = message;

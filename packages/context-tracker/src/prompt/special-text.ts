@@ -94,7 +94,7 @@ function asWritten({ message: { role, reasoning } }: GeneratedTurn, content: str
   return { role, content, ...(reasoning !== undefined && { reasoning }) };
 }
 
-/** Lower-case letters and digits, which templates print unchanged. */
+/** The mark: lower-case letters and digits, because templates print them unchanged. */
 const mark = `q${randomBytes(12).toString('hex')}q`;
 
 /** Inserts the mark after the first character, so that no part of the token is a special token. */

@@ -9,12 +9,12 @@ import type { SpecialText } from './special-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
 /**
- * Returns the text that the template prints after what was seen. Rendering the whole history gives it exactly, and
- * comparing that with everything seen reveals a template that prints history differently once more messages follow. But
- * each call then costs a rendering of the whole history. So a short stand-in (a stub, or the conversation's preamble,
- * then only the last answer and the messages after it) is rendered if it is known to give the same text. That is
- * learned from a comparison for each system message and combination of message shapes, and checked again whenever a
- * history has grown fourfold.
+ * Returns the text that the template prints after what was seen. Rendering the whole history gives this text exactly.
+ * It also shows whether the template now prints earlier messages differently. But a rendering of the whole history for
+ * each call is slow. So the renderer uses a short stand-in for the history if the stand-in is known to give the same
+ * text. The stand-in is a stub or the preamble of the conversation, followed by the last answer and the messages after
+ * it. The renderer learns which stand-in works by comparing both texts, for each system message and combination of
+ * message shapes. It compares again whenever a history has grown fourfold.
  */
 export class TailRenderer {
   readonly #template: ChatTemplate;
@@ -58,8 +58,8 @@ export class TailRenderer {
   }
 
   /**
-   * `text`: the tail, or undefined if it does not continue what was seen. If no stand-in gives this text, the whole
-   * history is always rendered from now on.
+   * Stores which stand-in gives `text`. `text` is the tail, or undefined if it does not continue what was seen. If no
+   * stand-in gives this text, the whole history is always rendered from now on.
    */
   #learn(last: LastSeen, text: string | undefined): void {
     const verdicts = this.#verdictsFor(last);
@@ -161,15 +161,18 @@ function checkedLengthOf(state: SeenState): number {
 }
 
 /**
- * Returns a key of everything that may decide how a template prints new messages, and whether it prints earlier ones
- * differently: the kinds of all messages (thinking is left out before the last question), and those of the last
- * messages so far.
+ * Returns a key of everything that may decide how a template prints the new messages, and whether it prints earlier
+ * ones differently. The key contains the kinds of all messages, separately before and after the last question, because
+ * thinking is left out before it. It also contains the kinds of the last messages so far.
  */
 function keyOf({ node, state, since }: LastSeen): string {
   return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => messageShapeOf(message, node.root.template)).join(' ')}`;
 }
 
-/** Returns the shapes of the last messages down to an answer: the messages at the end of the last prompt. */
+/**
+ * Returns the shapes of the last messages, back to the last answer before the node. These messages are at the end of
+ * the last prompt.
+ */
 function latestShapes(node: MessageNode): readonly MessageShape[] {
   const shapes: MessageShape[] = [];
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
@@ -179,7 +182,7 @@ function latestShapes(node: MessageNode): readonly MessageShape[] {
   return shapes;
 }
 
-/** Copies a slice, because a slice keeps the whole string alive and a tail is kept as long as the episode. */
+/** Copies a slice. A slice keeps the whole string in memory, and a tail is kept as long as the episode. */
 function copy(slice: string): string {
   const copied = Buffer.from(slice).toString();
   return copied === slice ? copied : Buffer.from(slice, 'utf16le').toString('utf16le'); // UTF-8 cannot encode half of a surrogate pair

@@ -15,7 +15,10 @@ export type TurnMarks = {
 const answer = 'answer-of-the-assistant';
 const question: ChatMessage = { role: 'user', content: 'x' };
 
-/** Rendering is slow, and its result is the same for all episodes of a model. */
+/**
+ * The marks that were found before. Finding them requires a rendering, which is slow, and the result is the same for
+ * all episodes of a model.
+ */
 const known = new WeakMap<ChatTokenizer, TurnMarks>();
 
 export function findTurnMarks(chatTokenizer: ChatTokenizer): TurnMarks {
@@ -59,7 +62,8 @@ export function endAt(marks: TurnMarks, text: string, at: number): string | unde
 export function findEnd(marks: TurnMarks, text: string, from: number): number {
   let nearest = -1;
   for (const end of marks.ends) {
-    // The search stops at the nearest end so far: an end that the text never contains must not cost a scan of the rest each time.
+    // The search stops at the nearest end so far. Otherwise each search for an end that the text never contains would
+    // scan the whole rest.
     const at = nearest === -1 ? text.indexOf(end, from) : text.slice(0, nearest + end.length - 1).indexOf(end, from);
     if (at !== -1) nearest = at;
   }

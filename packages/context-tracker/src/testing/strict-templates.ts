@@ -13,7 +13,10 @@ const prompt = `{% if add_generation_prompt %}{{ ${header("'assistant'")} }}{% e
 const printCall = `'<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' + call.function.arguments + '}\\n</tool_call>'`;
 const printCalls = `{% for call in message.tool_calls or [] %}{{ ('\\n' if message.content or not loop.first else '') + ${printCall} }}{% endfor %}`;
 
-/** Questions and answers must alternate, not counting calls and results. Tools and the system message are printed before the last question. */
+/**
+ * Questions and answers must alternate; calls and results do not count. Tools and the system message are printed before
+ * the last question.
+ */
 const mistral = `{% set system = messages[0].content if messages[0].role == 'system' else none %}{% set turns = messages[1:] if system is not none else messages %}
 {%- set state = namespace(count=0, last=-1) %}
 {%- for message in turns %}
@@ -31,13 +34,16 @@ const mistral = `{% set system = messages[0].content if messages[0].role == 'sys
     {%- else %}{{ message.content }}${printCalls}{{ '<|im_end|>' }}{% endif %}
 {%- endfor %}`;
 
-/** It accepts neither a system message nor tools, requires strict turns, and trims all text. */
+/** Refuses system messages and tools, requires strict turns, and trims all text. */
 const gemma = `{% for message in messages %}
     {%- if (message.role == 'user') != (loop.index0 % 2 == 0) or message.role not in ['user', 'assistant'] %}{{ raise_exception('questions and answers must take turns') }}{% endif %}
     {{- ${header('message.role')} + message.content | trim + '<|im_end|>\\n' }}
 {%- endfor %}${prompt}`;
 
-/** All system messages come first. Results are joined, the answer to them has no header, and thinking in the text is left out. */
+/**
+ * All system messages come first. Results are joined. The header of an answer after results differs from that of other
+ * answers. Thinking in the text is left out.
+ */
 const deepseek = `{% for message in messages %}{% if message.role == 'system' %}{{ message.content + '\\n\\n' }}{% endif %}{% endfor %}
 {%- set state = namespace(after_result=false) %}
 {%- for message in messages %}

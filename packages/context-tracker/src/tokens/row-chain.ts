@@ -5,9 +5,9 @@ import { type SampledRow, type SampledSpan, toSpan } from './sampled-rows.js';
 import { readPath, segmentAt } from './token-tree.js';
 
 /**
- * Tracks whether the calls of an episode are one conversation in which each call continues the one before it. They then form one
- * row, the same as `layRows` would make. The chain is extended with each commit, so that the end of an episode, for which a client
- * waits, does not visit the calls again.
+ * Tracks whether the calls of an episode are one conversation in which each call continues the one before it. They then
+ * form one row, the same as `layRows` would make. Each commit extends the chain, so that the end of an episode does not
+ * visit the calls again while a client waits for it.
  */
 export class RowChain {
   readonly #temperature: number;
@@ -45,12 +45,15 @@ export class RowChain {
     return { agentName, targetTag, ids, idBits, spans: [...this.#spans], hasTemperatures: this.#hasTemperatures };
   }
 
-  /** Undefined if the row is undefined. */
+  /** Descriptions of the calls. Undefined if `readRow` returns undefined. */
   get turns(): readonly TurnDescription[] | undefined {
     return this.#isBroken || this.#last === undefined ? undefined : [...this.#turns];
   }
 
-  /** Nothing else was written into the tree, so a call that ends in the segment of the previous call begins with the ids of that call. */
+  /**
+   * Returns whether the call continues the previous call. It compares segments, not ids: the tree contains only the
+   * chain, so a call that ends in the segment of the previous call begins with the ids of that call.
+   */
   #goesOn({ agent, index, end, promptLength }: SampledCall): boolean {
     if (end.depth <= promptLength) return false;
     const last = this.#last;

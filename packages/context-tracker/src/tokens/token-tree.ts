@@ -1,8 +1,8 @@
 import { IdBuffer } from './id-buffer.js';
 
 /**
- * The token ids of one episode as a compressed trie, which holds everything in the model's context once. It knows ids,
- * but no messages. Two paths share a token iff their ids are equal up to and including it.
+ * The token ids of one episode as a compressed trie, which holds everything in the model's context once. It contains
+ * ids, but no messages. Two paths share a token if and only if their ids are equal up to and including this token.
  */
 
 /** A run of ids between two branches. Later insertions split and lengthen segments; `TokenPosition` is not affected. */
@@ -144,7 +144,10 @@ function firstIdOf(segment: TreeSegment): number {
   return idsOf(segment)[0] ?? -1;
 }
 
-/** Copies the path above into the new buffer if it is not longer than the new ids, so that the cost at most doubles. */
+/**
+ * Adds the ids as a leaf with a new buffer. If the path above is not longer than the ids, the buffer also gets a copy
+ * of the path. The limit ensures that the copy at most doubles the cost.
+ */
 function addLeaf(parent: TreeSegment, ids: Int32Array): TreeSegment {
   const depth = parent.end;
   const isWhole = depth <= ids.length;
@@ -163,7 +166,7 @@ function addLeaf(parent: TreeSegment, ids: Int32Array): TreeSegment {
   return leaf;
 }
 
-/** A conversation that grows stays one segment, so that its prompts are read in one piece. */
+/** Appends ids to a leaf. A growing conversation thus stays one segment, so that its prompts are read in one piece. */
 function appendTo(leaf: TreeSegment, ids: Int32Array): TreeSegment {
   if (leaf.buffer.write(leaf.end - leaf.base, ids) !== 'written') {
     growBuffer(leaf, ids.length);

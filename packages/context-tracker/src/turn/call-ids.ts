@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * Nine letters and digits, the only form that every chat template accepts (Mistral's require it). The id is a function of the
- * episode, the call and the position, so that the same run mints the same ids; 62^9 values keep episodes apart.
+ * Returns an id of nine letters and digits, the only form that every chat template accepts (Mistral's require it). The
+ * id is a function of the episode, the call and the position, so that the same run mints the same ids. There are 62^9
+ * values, so ids of different episodes hardly ever collide.
  */
 export function mintCallId(episodeId: string, callIndex: number, place: number): string {
   const digest = createHash('sha256').update(`${episodeId}\u0000${callIndex}\u0000${place}`).digest();

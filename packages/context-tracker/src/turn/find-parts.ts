@@ -90,7 +90,10 @@ function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
   return name === undefined ? {} : { name };
 }
 
-/** Uses the printed text if the ids decode to it. They do not if the printed text has marks, which are not encoded. */
+/**
+ * Decodes ids one by one. If they decode to the printed text, it uses that text. They do not if the printed text has
+ * marks, because marks are not encoded.
+ */
 function decodePrinted(ids: Int32Array, printed: string, tokenizer: Tokenizer): DecodedIds {
   const ends = tokenizer.textEnds?.(ids);
   return ends !== undefined && (ends[ids.length - 1] ?? 0) === printed.length
