@@ -1,7 +1,10 @@
 import { createChatTokenizer } from '../src/index.js';
 import { chatTemplates, createChatTokenizerFiles, type TemplateFamily } from '../src/testing.js';
 
-/** Prints the chat templates of the tests as other servers get them, by name: JSON for `render.py`. */
+/**
+ * Prints the chat templates of the tests as JSON for `render.py`. The keys are their names. The templates are those
+ * that other servers get.
+ */
 
 const sources = Object.entries(chatTemplates).map(([name, source]) => {
   const { changedTemplate = source } = createChatTokenizer(createChatTokenizerFiles(name as TemplateFamily));

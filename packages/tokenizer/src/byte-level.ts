@@ -1,6 +1,6 @@
 /**
- * Byte-level BPE spells each byte as one printable character (Radford et al. 2019, GPT-2). This file has that alphabet, and
- * converts a token's spelling back to its bytes.
+ * Byte-level BPE spells each byte as one printable character (Radford et al. 2019, GPT-2). This file defines that
+ * alphabet and converts a token's spelling back to its bytes.
  */
 
 function isPrintable(byte: number): boolean {

@@ -14,8 +14,8 @@ import { findUnreadForm } from './tools/unread-form.js';
 
 export type ChatTemplateOptions = {
   /**
-   * The Jinja source, for conversations with or without tools. If the model has a second source for conversations with
-   * tools, it is `withTools`.
+   * The Jinja source, for conversations with or without tools. If the model has a separate source for conversations
+   * with tools, `sourceWithTools` contains it.
    */
   readonly source: string;
   readonly sourceWithTools?: string;
@@ -26,7 +26,7 @@ export type ChatTemplateOptions = {
   readonly replyFormat?: ReplyFormatOptions;
   /** Whether requests with tools are refused. */
   readonly isRefused: boolean;
-  /** Whether calls are read without their tags too. */
+  /** Whether calls without their tags are also parsed. */
   readonly isLenient: boolean;
   /** Called with prompts that have tools, and with the answers to them. */
   readonly watch: ToolWatch;
@@ -36,7 +36,7 @@ function renderGenerationPrompt(render: Render): string {
   try {
     return render([{ role: 'user', content: 'x' }], { addGenerationPrompt: true });
   } catch {
-    return ''; // A template that refuses a lone user message gives no hint about its replies.
+    return ''; // The template refuses a single user message, so its replies cannot be detected from it.
   }
 }
 

@@ -15,19 +15,19 @@ export type ChatTokenizerOptions = {
   readonly generationConfig?: JsonObject;
   /** Content of chat_template.jinja. It takes precedence over the chat_template of tokenizer_config.json. */
   readonly chatTemplate?: string;
-  /** More variables of the template, such as `enable_thinking`. */
+  /** Additional variables of the template, such as `enable_thinking`. */
   readonly templateVariables?: JsonObject;
   /** Overrides the format that is detected from the template. */
   readonly replyFormat?: ReplyFormatOptions;
   /** How the tools of a request reach the model. Default: `auto`. */
   readonly tools?: ToolsSetting;
-  /** Whether calls without their tags are read too. Default: `strict`. */
+  /** Whether calls without their tags are also parsed. Default: `strict`. */
   readonly toolCalls?: ToolCallsSetting;
   /** Called once with each notice for users about the template and the model's tool calls. */
   readonly onNotice?: ((message: string) => void) | undefined;
 };
 
-/** Returns tokens with which the families end a turn, for models whose files name none. */
+/** Returns the tokens with which the families end a turn. They are used if the model's files name no such token. */
 function turnEndsOf({ replyFormat }: ChatTokenizerOptions): readonly string[] {
   const given = replyFormat?.toolCalls;
   const families = typeof given === 'object' ? [...templates, given] : templates;
@@ -38,7 +38,7 @@ function badModelFiles(message: string, cause?: unknown): BackboneError {
   return new BackboneError('bad_model_files', message, { cause });
 }
 
-/** Returns the text of a special token. The files write it as a string or as an object with its content. */
+/** Returns the text of a special token. The files contain it as a string, or as an object with a `content`. */
 function readTokenText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const content: unknown =
@@ -147,13 +147,16 @@ function readToolPrompt(sources: Sources, options: ChatTokenizerOptions, variabl
   });
 }
 
-/** The calls are read in the format in which the tools were written, unless the configuration names a format. */
+/**
+ * Returns the format of replies. Calls have the format in which the tools were written, unless the configuration names
+ * a format.
+ */
 function toReplyFormat({ isHermes }: ToolPrompt, { replyFormat = {} }: ChatTokenizerOptions) {
   const toolCalls = replyFormat.toolCalls ?? (isHermes ? 'hermes' : undefined);
   return { replyFormat: { ...replyFormat, ...(toolCalls !== undefined && { toolCalls }) } };
 }
 
-/** The number of other sets of variables for which one tokenizer keeps a template. */
+/** The maximum number of templates with other variables that one tokenizer keeps. */
 const maxVariants = 64;
 
 type TemplateParts = {

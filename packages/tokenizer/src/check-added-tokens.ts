@@ -3,8 +3,9 @@ import { BackboneError, isJsonObject, textConfigOf, type JsonObject } from '@age
 type AddedToken = { readonly id: number; readonly content: string; readonly special: boolean };
 
 /**
- * Throws BackboneError `bad_model_files` if a token has no embedding and can be in prompts. A token can be in prompts if text can be
- * encoded as this token, or if the template prints it. A special token that nothing prints, such as an added padding token, is harmless.
+ * Throws BackboneError `bad_model_files` if a token has no embedding and can be in prompts. A token can be in prompts
+ * if text can be encoded as this token, or if the template prints it. A special token that the template does not print,
+ * such as an added padding token, is harmless.
  */
 export function checkAddedTokens(
   tokenizerJson: JsonObject,

@@ -4,20 +4,23 @@ import type { ChatDelta, ChatMessage, JsonObject, ToolSpec } from '@agentjet/cor
 export interface Tokenizer {
   readonly vocabSize: number;
   encode(text: string): Int32Array;
-  /** Text of the tokens that structure a conversation, such as `<|im_end|>`. Absent if it knows none. */
+  /** Text of the tokens that structure a conversation, such as `<|im_end|>`. Absent if there are none. */
   readonly specialTokens?: readonly string[];
   /**
-   * Encodes the text without its marks. A special token with a mark inside is plain text, which ordinary tokens spell.
-   * `mark` must be a string that occurs nowhere else in the text.
+   * Encodes the text without its marks. A special token with a mark inside is plain text: it is encoded as ordinary
+   * tokens. `mark` must be a string that occurs nowhere else in the text.
    */
   encodeMarked?(text: string, mark: string): Int32Array;
   /** Returns a lower bound of `encode(text).length` without encoding. Absent if the tokenizer has none. */
   countAtLeast?(text: string): number;
-  /** Special tokens are kept as their text. */
+  /** Converts ids to text. Special tokens are printed as their text. */
   decode(ids: ArrayLike<number>): string;
   /** Returns the id of one token by its exact text, special tokens included. */
   idOf(token: string): number | undefined;
-  /** Creates a streaming decoder: `push` returns the text that is certain by now (never half a character), `flush` the rest. */
+  /**
+   * Creates a streaming decoder. Its `push` returns the text that is certain by now (never half a character), and its
+   * `flush` returns the rest.
+   */
   createStreamDecoder(): StreamDecoder;
   /** Returns the result of a stream decoder for these ids, computed at once. If undefined or absent, use a stream decoder. */
   decodeEach?(ids: Int32Array): DecodedIds | undefined;
@@ -51,7 +54,7 @@ export type ParsedReply = {
    * tools of the request. Absent: none.
    */
   readonly untaggedToolCalls?: number;
-  /** The answer as it was written, if its calls were read without their tags. */
+  /** The answer as the model wrote it. Present if its calls were parsed although they lack their tags. */
   readonly written?: string;
 };
 
@@ -59,13 +62,14 @@ export type ParsedReply = {
 export type ParseOptions = {
   /** The tools of the request. They decide the types of arguments, and which calls are read without tags. */
   readonly tools?: readonly ToolSpec[];
-  /** Whether the model has just written the reply. Other replies are parsed only to compare them with others. Default: false. */
+  /** Whether the model has just written the reply. Other replies are parsed only to compare them. Default: false. */
   readonly isSampled?: boolean;
 };
 
 /**
- * The kind of text that a template may find in a message. `markup`: tags of thinking, calls or results, which it may print
- * differently from other text. `tool_result`: a user's message that it treats as the result of a tool.
+ * The kind of a message's text, as a template may treat it. `markup`: the text contains tags of thinking, calls or
+ * results, which the template may print differently from other text. `tool_result`: the template treats a user's
+ * message as the result of a tool.
  */
 export type TextKind = 'plain' | 'markup' | 'tool_result';
 
@@ -84,13 +88,15 @@ export interface ChatTemplate {
   createAnswerText?(): AnswerText;
   /** Names of the variables that the template reads, such as `enable_thinking`. Absent if unknown. */
   readonly variables?: ReadonlySet<string>;
-  /** The variables that turn thinking off. Absent if the model does not think, or has no such switch. */
+  /**
+   * The variables that turn thinking off. Absent if the model does not think, or if its template has no such switch.
+   */
   readonly thinkingOff?: JsonObject;
   /** Ids that end the assistant's turn. The last id of a completion is one of these unless it was truncated. */
   readonly stopIds: readonly number[];
   /**
-   * Returns text with which an answer begins as a tool call, up to the tool's name, or up to the arguments if `name` is given.
-   * Undefined or absent if the model has no format for calls.
+   * Returns text with which an answer begins as a tool call, up to the tool's name, or up to the arguments if `name` is
+   * given. The result is undefined, or the function absent, if the model has no format for calls.
    */
   callOpening?(name?: string): string | undefined;
   /**
@@ -119,15 +125,21 @@ export type ChatTokenizer = {
   readonly tokenizer: Tokenizer;
   readonly template: ChatTemplate;
   /**
-   * Returns the same with more variables of the template, such as `enable_thinking`. Equal variables give the same object. Absent if
-   * the template has none.
+   * Returns this chat tokenizer with additional variables of the template, such as `enable_thinking`. Equal variables
+   * give the same object. Absent if the template has no variables.
    */
   withVariables?(variables: JsonObject): ChatTokenizer;
-  /** Jinja source of the template, if it differs from the one of the model's files. Written model folders contain it. */
+  /**
+   * Jinja source of the template if it differs from the source in the model's files. Model folders that we write
+   * contain this source.
+   */
   readonly changedTemplate?: string;
-  /** Counts the formats in which sampled answers have written calls so far. Absent if nobody counts. */
+  /** Counts the formats in which sampled answers have written calls so far. Absent if they are not counted. */
   readonly countCallForms?: () => CallForms;
 };
 
-/** Answers with tool calls. `tagged`: in the form of the model's template. `untagged`: as bare JSON, whether they were read or not. */
+/**
+ * Numbers of answers with tool calls. `tagged`: calls in the form of the model's template. `untagged`: calls in bare
+ * JSON, whether or not they were parsed.
+ */
 export type CallForms = { readonly tagged: number; readonly untagged: number };

@@ -1,6 +1,6 @@
 /**
- * Templates such as Llama 3.2's print today's date. A prompt must not change at midnight, nor between the run that sampled it
- * and the one that resumes it, so the date is fixed to the one that those templates use as a fallback.
+ * The date that templates print. Templates such as Llama 3.2's print today's date. A prompt must not change at
+ * midnight, or between a run and its resumption. So the date is fixed to the fallback date of those templates.
  */
 const fixedDate: Readonly<Record<string, string>> = {
   d: '26',

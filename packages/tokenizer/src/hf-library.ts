@@ -5,14 +5,14 @@ import { splitAsRust, type PreTokenizer } from './rust-patterns.js';
 
 /** The part of the library that we use. Its own type files do not resolve under NodeNext. */
 export type HfLibrary = {
-  /** The list of ids must not be empty. */
+  /** The list `ids` must not be empty. */
   decode(
     ids: readonly number[],
     options: { readonly skip_special_tokens: boolean; readonly clean_up_tokenization_spaces: boolean },
   ): string;
   token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
-  /** If some ids have no token, one entry has the key undefined. */
+  /** If some ids have no token, the map has an entry whose key is undefined. */
   get_vocab(): ReadonlyMap<string | undefined, number>;
   get_added_tokens_decoder(): ReadonlyMap<number, AddedToken>;
   readonly normalizer: (((text: string) => string) & Normalizer) | null;
@@ -31,12 +31,12 @@ export type AddedToken = {
   readonly id: number;
   readonly content: string;
   readonly special: boolean;
-  /** Whether it is not found inside a word. */
+  /** Whether the token is not matched inside a word. */
   readonly single_word: boolean;
-  /** Whether it takes the spaces before it, or after it. */
+  /** Whether the token includes the spaces before it, or after it. */
   readonly lstrip: boolean;
   readonly rstrip: boolean;
-  /** Whether it is matched in normalized text. */
+  /** Whether the token is matched in normalized text. */
   readonly normalized: boolean;
 };
 

@@ -38,7 +38,10 @@ export function createIdEncoder(library: HfLibrary): IdEncoder {
   };
 }
 
-/** Splits text. Without added tokens the whole text is one section, and empty text has none. */
+/**
+ * Splits text at the added tokens. If there are no added tokens, the whole text is one section. Empty text has no
+ * sections.
+ */
 function createSplitter(tokens: readonly AddedToken[]): (text: string) => readonly (string | number)[] {
   const byContent = new Map(tokens.map((token) => [token.content, token]));
   const single = createAddedPattern([...byContent.keys()]);
@@ -59,7 +62,7 @@ function createSplitter(tokens: readonly AddedToken[]): (text: string) => readon
 }
 
 function isInsideWord(text: string, start: number, length: number): boolean {
-  // One character may take two code units.
+  // Two code units, because one character may take two.
   const before = text.slice(Math.max(0, start - 2), start);
   const after = text.slice(start + length, start + length + 2);
   return endsWithWord.test(before) || startsWithWord.test(after);

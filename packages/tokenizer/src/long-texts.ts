@@ -1,6 +1,6 @@
 /**
- * Caches the ids of long texts: the episodes of a run share system prompts, tools and documents of many thousand tokens. The
- * least recently used ones are removed first.
+ * Caches the ids of long texts. The episodes of a run share system prompts, tools and documents of many thousand
+ * tokens. The cache removes the least recently used texts first.
  */
 export class LongTexts {
   readonly #encode: (text: string) => Int32Array;
@@ -11,7 +11,7 @@ export class LongTexts {
     this.#encode = encode;
   }
 
-  /** Encoding a shorter text costs less than caching it. */
+  /** Returns whether the text is long enough for the cache. Encoding a shorter text costs less than caching it. */
   static isLong({ length }: string): boolean {
     return length >= leastLength;
   }

@@ -2,7 +2,9 @@ import { isJsonObject, type JsonObject } from '@agentjet/core';
 import { openHfLibrary } from './hf-library.js';
 import { createIdEncoder, type IdEncoder } from './id-encoder.js';
 
-/** Implements `encodeMarked` for any tokenizer: a second one without special tokens encodes text with marks. */
+/**
+ * Implements `encodeMarked` for any tokenizer. A second encoder without special tokens encodes the parts with marks.
+ */
 export function createMarkedEncoder(
   encoder: IdEncoder,
   tokenizerJson: JsonObject,

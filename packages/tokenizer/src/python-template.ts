@@ -3,9 +3,9 @@ import type { JsonObject } from '@agentjet/core';
 import { pythonText, type TemplateValue } from './python-text.js';
 
 /**
- * A Jinja template that prints as in Python. The library prints JSON instead of Python's spelling (`true` for `True`, nothing for
- * `None`), and refuses filters such as `upper` on lists. Its methods are replaced only on the instance of one rendering, so that
- * other users of the library in this process see no change.
+ * A Jinja template whose output equals that of Jinja in Python. The library prints JSON instead of Python's spelling
+ * (`true` for `True`, nothing for `None`), and refuses filters such as `upper` on lists. Its methods are replaced only
+ * on the instance of one rendering, so that other users of the library in this process see no change.
  */
 export type PythonTemplate = { render(variables: JsonObject): string };
 
@@ -21,7 +21,7 @@ type BinaryExpression = Node & {
   readonly right: Node;
 };
 
-/** Methods that are private in the library's types. */
+/** Methods of the library that its types declare as private. */
 type Methods = {
   evaluate(node: Node, environment: Environment): TemplateValue;
   evaluateBlock(statements: readonly Node[], environment: Environment): TemplateValue;
@@ -94,13 +94,18 @@ function printAsPython(methods: Methods): void {
   };
 }
 
-/** Replaces the filter of the library, which does not change the case of the other letters. */
+/**
+ * Implements the filter `capitalize`. The library's filter does not change the case of the letters after the first one.
+ */
 function capitalized(text: string): string {
   const [first = '', ...rest] = text;
   return `${first.toUpperCase()}${rest.join('').toLowerCase()}`;
 }
 
-/** Returns a list whose members are the strings that `join` concatenates. Objects stay, because `join` may need their attribute. */
+/**
+ * Converts the members of a list to strings, which `join` concatenates. A list of only strings and objects is not
+ * changed, because `join` may need an attribute of the objects.
+ */
 function withStrings(operand: TemplateValue, toString: (text: string) => TemplateValue): TemplateValue {
   if (operand.type !== 'ArrayValue' && operand.type !== 'TupleValue') return operand;
   const members = operand.value as readonly TemplateValue[];

@@ -1,6 +1,6 @@
 /** Spells values as Python does in text: `True`, `None`, `1e-05`, `['a']`, `{'a': 1}`. */
 
-/** A value of the template library: `type` is its class. */
+/** A value of the template library. `type` is the name of its class. */
 export type TemplateValue = { readonly type: string; readonly value: unknown };
 
 /** `str(value)` */
@@ -49,7 +49,7 @@ function integer(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
 }
 
-/** Writes the shortest digits, as in JavaScript, with an exponent below 1e-4 and from 1e16 on. */
+/** Writes the shortest digits, as JavaScript does. It uses an exponent below 1e-4 and from 1e16 on. */
 function float(value: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';

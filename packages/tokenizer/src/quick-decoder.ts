@@ -12,7 +12,7 @@ const unknown = 0xffff;
 export class QuickDecoder {
   readonly #texts: TokenTexts;
   readonly #bytes: Uint8Array;
-  /** The end of the bytes of each id. They begin at the end of the previous id. */
+  /** The end of the bytes of each id. They begin where the bytes of the previous id end. */
   readonly #ends: Uint32Array;
   /** Number of UTF-16 code units of each id. */
   readonly #lengths: Uint16Array;

@@ -57,7 +57,10 @@ function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): Json
   };
 }
 
-/** Replaces "", which some providers send for a call without arguments, by {}. Otherwise the JSON of the prompt would be invalid. */
+/**
+ * Returns the arguments of a call. Some providers send "" for a call without arguments. It is replaced by {}, because
+ * the JSON of the prompt would otherwise be invalid.
+ */
 function writtenArguments({ arguments: written }: ToolCall): string {
   return written.trim() === '' ? '{}' : written;
 }
@@ -68,7 +71,10 @@ function renderVerbatim(render: Render, messages: readonly ChatMessage[], option
   return verbatim.restore(render(shown, options));
 }
 
-/** Renders for templates that iterate over the arguments: they get the parsed object and print it in their own way. */
+/**
+ * Renders for templates that iterate over the arguments. They get the arguments as a parsed object and print it in
+ * their own way.
+ */
 function renderParsed(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
   const shown = messages.map((message) =>
     toTemplateMessage(message, (call): unknown => JSON.parse(writtenArguments(call))),
@@ -78,7 +84,7 @@ function renderParsed(render: Render, messages: readonly ChatMessage[], options:
 
 type WriteCalls = TemplateFamily['writeCalls'];
 
-/** Ways to print a conversation. Each is tried if the template refuses the previous ones. */
+/** Ways to print a conversation. A way is tried if the template refuses the ways before it. */
 const ways = [
   renderVerbatim,
   renderParsed,
@@ -117,7 +123,8 @@ export function renderMessages(
       failures.push(failure);
     }
   }
-  // The first failure is the template's answer to this conversation. The others only show that other forms do not help.
+  // The first failure is reported, because it is the template's reason to refuse this conversation. The others only
+  // show that other forms are refused too.
   const [cause] = failures;
   const repair = messages.some(hasSeveralCalls)
     ? "Send messages in the order and roles that the model's template accepts. If it accepts one tool call for each answer, ask for one at a time (parallel_tool_calls: false)."

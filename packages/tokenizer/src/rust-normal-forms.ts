@@ -1,8 +1,9 @@
 import { isJsonObject } from '@agentjet/core';
 
 /**
- * Normal forms as in the Rust library, whose tables are older than those of Node: combining characters that were added to Unicode later
- * keep their position. The ranges are the differences between `tokenizers` 0.23.3 and Node 20.20 (Unicode 17) up to U+31FFF.
+ * Computes normal forms as the Rust library does. Its tables are older than those of Node, so combining characters that
+ * were added to Unicode later keep their position. The ranges are the differences between `tokenizers` 0.23.3 and Node
+ * 20.20 (Unicode 17) up to U+31FFF.
  */
 const newer = (
   '7fd 897-89f 8ca-8d3 9fe c3c d3b-d3c eba 1715 1abf-1add 1ae0-1aeb 1df6-1dfa a82c 10d24-10d27 10d69-10d6d ' +

@@ -58,7 +58,10 @@ export function splitAsRust(preTokenizer: PreTokenizer, config: unknown): void {
   }
 }
 
-/** `(?i:s)` also matches the long s, and `(?i:k)` the kelvin sign. The library writes both cases of ASCII letters only. */
+/**
+ * Adds the letters that a case-insensitive pattern of Rust also matches: `(?i:s)` matches the long s, and `(?i:k)` the
+ * kelvin sign. The JavaScript library writes only both cases of ASCII letters.
+ */
 function withFoldedLetters(source: string): string {
   return source.replaceAll(/\[([a-zA-Z]+)\]/g, (letters, inside: string) => {
     const long = /s/.test(inside) && /S/.test(inside) ? '\u017F' : '';

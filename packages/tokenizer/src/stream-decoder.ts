@@ -1,9 +1,9 @@
 import type { StreamDecoder } from './contract.js';
 
-/** A byte order mark is ordinary text. */
+/** Byte order marks are not removed, because a byte order mark is ordinary text. */
 const decoderOptions = { ignoreBOM: true } as const;
 
-/** For vocabularies whose tokens are bytes: a character is emitted with its last byte. */
+/** Creates the decoder for vocabularies whose tokens are bytes. It emits a character with its last byte. */
 export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array, texts: TokenTexts): StreamDecoder {
   const decoder = new TextDecoder('utf-8', decoderOptions);
   let isClean = true; // the previous token ended at the end of a character
@@ -18,7 +18,10 @@ export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array, tex
   };
 }
 
-/** Texts of tokens that consist of whole characters. Each is decoded once. All decoders of a vocabulary share them. */
+/**
+ * Texts of tokens that consist of whole characters. Each token is decoded once. All decoders of a vocabulary share
+ * these texts.
+ */
 export class TokenTexts {
   readonly #bytesOf: (id: number) => Uint8Array;
   /** Null if the token begins or ends within a character. */
@@ -48,7 +51,10 @@ export class TokenTexts {
   }
 }
 
-/** Returns the text of all ids at once, which equals the concatenation of the stream. Broken bytes become U+FFFD. */
+/**
+ * Returns the text of all ids at once, which equals all pieces of a stream decoder together. Invalid bytes become
+ * U+FFFD.
+ */
 export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uint8Array): string {
   const pieces = Array.from(ids, bytesOf);
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
@@ -61,9 +67,9 @@ export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uin
 }
 
 /**
- * For any other vocabulary: decodes a window that starts at the last text boundary, and emits text that a further token can no
- * longer change. U+FFFD at the end may be half a character and is held back. A window never begins with ids that have no text,
- * because the following text would then be decoded as the beginning of the text.
+ * Creates the decoder for any other vocabulary. It decodes a window of ids and emits the text that further tokens
+ * cannot change. U+FFFD at the end may be half a character and is held back. A window never begins with ids that have
+ * no text, because the following text would then be decoded as the beginning of the text.
  */
 export function createWindowStreamDecoder(decode: (ids: readonly number[]) => string): StreamDecoder {
   let window: number[] = [];

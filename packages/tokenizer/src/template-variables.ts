@@ -24,14 +24,19 @@ export function findThinkingSwitch(names: ReadonlySet<string>): Readonly<Record<
   return name === undefined ? undefined : { [name]: false };
 }
 
-/** Returns names of variables that a template uses, including those that it sets. Throws the parser's SyntaxError. */
+/**
+ * Returns the names of all variables in a template, including variables that it sets. Throws the parser's SyntaxError.
+ */
 export function listVariables(source: string): ReadonlySet<string> {
   const names = new Set<string>();
   visit(new Template(source).parsed, names);
   return names;
 }
 
-/** Parts of a node whose names are not variables that the template reads: fields, arguments, tests, filters, and variables that it sets. */
+/**
+ * Fields of a node whose names are not variables that the template reads: attributes, arguments, tests, filters, and
+ * variables that the template sets.
+ */
 const otherNames: Readonly<Record<string, string>> = {
   KeywordArgumentExpression: 'key',
   TestExpression: 'test',

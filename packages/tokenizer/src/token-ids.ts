@@ -1,10 +1,13 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 
-/** Vocabularies may have gaps from removed tokens, but tables with the length of the largest id must stay small. */
+/**
+ * Limits for the largest id. Vocabularies may have gaps from removed tokens. But tables have the length of the largest
+ * id, so they must stay small.
+ */
 const maxGapFactor = 2;
 const maxGap = 1_000;
 
-/** Throws for a token whose id is not a whole number, or is far above the number of tokens. */
+/** Throws an Error for a token whose id is not a whole number, or is far above the number of tokens. */
 export function checkTokenIds(tokenizerJson: JsonObject): void {
   const tokens = [...vocabularyOf(tokenizerJson['model']), ...addedTokensOf(tokenizerJson['added_tokens'])];
   const limit = maxGapFactor * tokens.length + maxGap;
@@ -18,7 +21,7 @@ export function checkTokenIds(tokenizerJson: JsonObject): void {
 
 type Token = readonly [content: unknown, id: unknown];
 
-/** Models of other kinds store their vocabulary as a list, in which the position is the id. */
+/** Returns the vocabulary of a model. Models of other kinds store it as a list, in which the position is the id. */
 function vocabularyOf(model: unknown): readonly Token[] {
   const vocab = isJsonObject(model) ? model['vocab'] : undefined;
   if (Array.isArray(vocab)) return vocab.map((_entry, id) => ['', id]);

@@ -1,8 +1,9 @@
 import type { ChatMessage } from '@agentjet/core';
 
 /**
- * Templates print tool-call arguments unchanged, or through `tojson`, which would quote and respell them. So the template gets a
- * marker, and after rendering the model's own text replaces the marker and its quotes.
+ * Keeps tool-call arguments as the model wrote them. Templates print them unchanged, or through `tojson`, which would
+ * quote them and change their spelling. So the template gets a marker. After rendering, the model's text replaces the
+ * marker and its quotes.
  */
 export type VerbatimArguments = {
   /** Returns the marker that the template gets instead of the arguments. */

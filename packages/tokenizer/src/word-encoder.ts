@@ -1,7 +1,7 @@
 /**
- * A fast way to compute the library's ids for most of today's tokenizers: one pattern splits text into words, and the
- * ids of a word depend only on the word, so they are cached. Prompts repeat their words. This is several times faster
- * than encoding whole texts. A property test checks that the ids are the same.
+ * Computes the library's ids in a fast way that fits most tokenizers: one pattern splits text into words, and the ids
+ * of each word are cached. This is possible if the ids of a word depend only on the word. Prompts repeat their words,
+ * so it is several times faster than encoding whole texts. A property test checks that the ids are the same.
  */
 import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';
@@ -54,7 +54,7 @@ export function createAddedPattern(texts: readonly string[]): RegExp | undefined
   return escaped.length === 0 ? undefined : new RegExp(`(${escaped.join('|')})`, 'u');
 }
 
-/** Returns every piece of the text, including those between the matches. */
+/** Returns the words of the text and the pieces between them. */
 function splitWords(text: string, pattern: RegExp): Iterable<string> {
   const words = text.match(pattern) ?? [];
   const numMatched = words.reduce((sum, { length }) => sum + length, 0);
@@ -75,7 +75,7 @@ function spell(word: string): string {
   return Array.from(textEncoder.encode(word), (byte) => byteCharacters[byte]).join('');
 }
 
-/** Returns undefined for a tokenizer that is not byte-level BPE over words; the caller then encodes whole texts. */
+/** Returns undefined if the tokenizer is not byte-level BPE over words. The caller then encodes whole texts. */
 export function createWordEncoder(
   library: HfLibrary,
   tokenizerJson: JsonObject,

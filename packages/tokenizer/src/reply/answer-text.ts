@@ -4,7 +4,7 @@ import { none } from '../families/none/registration.js';
 import type { ReplyFormat } from './reply-format.js';
 import { createReplyStreamParser } from './reply-stream-parser.js';
 
-/** Parses a reply whose calls are treated as text: everything that is not thinking is content. */
+/** Parses a reply whose calls are treated as text, so that everything except thinking is content. */
 export function createAnswerText(format: ReplyFormat): AnswerText {
   const parser = createReplyStreamParser({ ...format, toolCalls: none }, String);
   return { push: (text) => contentOf(parser.push(text)), flush: () => contentOf(parser.flush().deltas) };

@@ -1,6 +1,9 @@
 import type { ReplyFormat } from './reply-format.js';
 
-/** Returns the opening of a tool call. It ends where the model's own tokens begin: after a colon, before the space. */
+/**
+ * Returns the opening of a tool call. It ends after a colon, before the space, because the model's tokens contain the
+ * space before a value.
+ */
 export function toCallOpening({ toolCalls, reasoning }: ReplyFormat, name: string | undefined): string | undefined {
   const closed = reasoning === 'open' ? '\n</think>\n\n' : '';
   if (toolCalls.openCall !== undefined) return closed + toolCalls.openCall(name);

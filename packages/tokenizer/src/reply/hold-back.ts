@@ -6,7 +6,7 @@ export function partialTagLength(text: string, tag: string): number {
   return 0;
 }
 
-/** Returns whether an added piece has more than the whitespace that is already held back. */
+/** Returns whether an added piece contains more than whitespace. Whitespace alone is held back. */
 export function isMoreThanSpace(added: string): boolean {
   return added.trimStart() !== '';
 }
@@ -15,7 +15,10 @@ export function isMoreThanNewlines(added: string): boolean {
   return !/^\n*$/.test(added);
 }
 
-/** Splits `text` into a certain part and a suffix of characters matching `held` that later text may change. */
+/**
+ * Splits `text` into a part that is certain and a suffix that later text may change. All characters of the suffix match
+ * `held`.
+ */
 export function splitTrailing(text: string, held: RegExp): readonly [string, string] {
   let length = text.length;
   while (length > 0 && held.test(text.charAt(length - 1))) length--;

@@ -13,7 +13,10 @@ function skipString(text: string, start: number): number {
   return -1;
 }
 
-/** Returns the index after the JSON object that opens at `start`, or -1. Only brackets and strings are matched. */
+/**
+ * Returns the index after the JSON object that opens at `start`, or -1 if the object does not close. It only matches
+ * brackets and strings.
+ */
 export function findObjectEnd(text: string, start: number): number {
   const scanner = createJsonScanner();
   for (let index = start; index < text.length; index++) {
@@ -29,7 +32,7 @@ function skipSpace(text: string, start: number): number {
   return index;
 }
 
-/** Returns the index after the value that starts at `start`, in valid JSON. */
+/** Returns the index after the value that starts at `start`. The text must be valid JSON. */
 function skipValue(text: string, start: number): number {
   const opening = text[start];
   if (opening === '"') return skipString(text, start);
@@ -39,7 +42,10 @@ function skipValue(text: string, start: number): number {
   return index;
 }
 
-/** Returns the source of the last top-level value under `key`, which JSON.parse would choose too. `text` is a valid JSON object. */
+/**
+ * Returns the source of the last top-level value under `key`, which is the value that JSON.parse chooses. `text` is a
+ * valid JSON object.
+ */
 function sliceValue(text: string, key: string): string | undefined {
   let found: string | undefined;
   let index = skipSpace(text, text.indexOf('{') + 1);
@@ -53,7 +59,10 @@ function sliceValue(text: string, key: string): string | undefined {
   return found;
 }
 
-/** Returns the call in `text`, which must be one JSON object with a `name` and an object under one of `argumentKeys`; otherwise undefined. */
+/**
+ * Returns the call in `text`. `text` must be one JSON object with a `name` and an object under one of `argumentKeys`;
+ * otherwise the result is undefined.
+ */
 export function readCall(text: string, argumentKeys: readonly string[]): WrittenCall | undefined {
   const parsed = parseJsonObject(text);
   if (parsed === undefined || typeof parsed['name'] !== 'string' || parsed['name'] === '') return undefined;

@@ -11,7 +11,7 @@ export type ReplyBuilder = {
   untagged(text: string, calls: readonly WrittenCall[]): void;
   malformed(): void;
   readonly numCalls: number;
-  /** Returns the deltas since the last call. */
+  /** Returns the deltas since the previous `take`. */
   take(): readonly ChatDelta[];
   build(): ParsedReply;
 };

@@ -5,11 +5,11 @@ import { templates } from '../registrations.js';
 /** Describes how a model writes reasoning and tool calls. */
 export type ReplyFormat = {
   readonly toolCalls: TemplateFamily;
-  /** `think`: the reply may begin with a <think> block. `open`: the prompt ends inside one. */
+  /** `think`: the reply may begin with a <think> block. `open`: the prompt ends inside such a block. */
   readonly reasoning: 'think' | 'open' | 'none';
 };
 
-/** The format in which a template prints calls, if its family does not read them. */
+/** The format in which a template prints calls, if no family parses this format. */
 export type UnreadForm = {
   /** The beginning of such a call. Empty if it has no tag. */
   readonly mark: string;

@@ -6,12 +6,12 @@ import type { ReplyFormat, UnreadForm } from './reply-format.js';
 import type { ReplySection } from './reply-section.js';
 import { createUntaggedSection, readUntaggedCalls } from './untagged-calls.js';
 
-/** The facts that are needed to parse a reply if its request has tools. */
+/** The facts about a request that decide how tool calls in its reply are parsed. */
 export type ReplyReading = {
   readonly tools?: readonly ToolSpec[];
-  /** Whether an answer that consists only of calls to these tools is read without tags. */
+  /** Whether an answer that consists only of calls to these tools is parsed without tags. */
   readonly isLenient?: boolean;
-  /** The form in which the template writes calls, if no parser reads them. Such calls are counted. */
+  /** The form in which the template writes calls, if no family parses it. Such calls are counted. */
   readonly unread?: UnreadForm | undefined;
 };
 
@@ -26,7 +26,7 @@ function createFirstSection(
   return format.reasoning === 'think' ? createReplyStart(builder, createAnswer) : createAnswer();
 }
 
-/** Returns the reply, and counts calls that were not read. */
+/** Returns the reply with the number of calls that were not parsed. */
 function countUnread(reply: ParsedReply, { tools = [], unread }: ReplyReading): ParsedReply {
   if (tools.length === 0 || reply.toolCalls.length > 0 || reply.malformedToolCalls > 0) return reply;
   const { mark = '' } = unread ?? {};

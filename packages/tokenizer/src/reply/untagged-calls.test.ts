@@ -14,7 +14,7 @@ const calls = {
   time: { name: 'get_time', arguments: '{}' },
 };
 
-/** Answers that are calls without tags, and which calls. */
+/** Answers that consist of calls without tags, each with these calls. */
 const untagged = [
   [weather, [calls.weather]],
   [`\n${weather}\n`, [calls.weather]],
@@ -26,7 +26,7 @@ const untagged = [
   ['{"name": "get_weather", "parameters": {"city":  "Paris"}}', [calls.weather]],
 ] as const;
 
-/** Answers that say something else. */
+/** Answers that do not consist only of valid calls to the offered tools. */
 const others = [
   `Sure! ${weather}`,
   `${weather} is what I would call.`,

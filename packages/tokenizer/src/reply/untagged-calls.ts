@@ -4,13 +4,17 @@ import { findObjectEnd, readCall, type WrittenCall } from './json-call.js';
 import type { ReplyBuilder } from './reply-builder.js';
 import type { ReplySection } from './reply-section.js';
 
-/** Tool calls without the tags of their template, as small models write them: the answer consists only of JSON. */
+/**
+ * This file reads tool calls without the tags of their template, as small models write them. The answer then consists
+ * only of JSON.
+ */
 
 const argumentKeys = ['arguments', 'parameters'];
 
 /**
- * Returns the calls of an answer that consists only of calls: one, a list, or several in a row, bare or in one fenced block. Returns
- * undefined if it contains anything else, or names a tool that is not one of these.
+ * Returns the calls of an answer that consists only of calls: one call, a list, or several in a row, bare or in one
+ * fenced block. Returns undefined if the answer contains anything else, or if it names a tool that is not one of
+ * `tools`.
  */
 export function readUntaggedCalls(text: string, tools: readonly ToolSpec[]): readonly WrittenCall[] | undefined {
   const whole = text.trim();
@@ -32,12 +36,15 @@ function readEach(text: string, separator: RegExp): readonly WrittenCall[] | und
     const after = rest.slice(end);
     rest = after.replace(separator, '');
     if (after !== '' && rest === after && !separator.test(after)) return undefined;
-    if (after !== '' && rest === '') return undefined; // a separator with nothing after it
+    if (after !== '' && rest === '') return undefined; // there is nothing after the separator
   }
   return calls;
 }
 
-/** Holds an answer back while it may consist of such calls. Any other answer goes to the section of its family. */
+/**
+ * Holds an answer back while it may consist only of calls without tags. The section of its family parses any other
+ * answer.
+ */
 export function createUntaggedSection(
   builder: ReplyBuilder,
   tools: readonly ToolSpec[],

@@ -6,7 +6,7 @@ import { chatTemplates, type TemplateFamily } from './templates.js';
 const wordPattern =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** There are few merges, but enough that several token sequences can spell the same text. */
+/** There are few merges, but several token sequences can spell the same text. */
 const merges: readonly (readonly [string, string])[] = [
   ['t', 'h'],
   ['th', 'e'],

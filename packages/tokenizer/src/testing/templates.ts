@@ -28,7 +28,10 @@ const chatMlToolResult = `    {%- elif message.role == 'tool' %}
     {%- endif %}
 {%- endfor %}`;
 
-/** ChatML in the style of Qwen2.5: calls printed through tojson, several tool results in one user turn, no thinking. */
+/**
+ * ChatML in the style of Qwen2.5. Calls are printed through tojson, several tool results are in one user turn, and
+ * there is no thinking.
+ */
 const chatml = `${chatMlToolSystem}
 {%- for message in messages %}
     {%- if message.role == 'user' or (message.role == 'system' and not loop.first) or (message.role == 'assistant' and not message.tool_calls) %}
@@ -51,7 +54,10 @@ ${chatMlToolResult}
 {%- endif %}
 `;
 
-/** ChatML in the style of Qwen3: thinking kept only after the last user question; \`enable_thinking\` false closes it at once. */
+/**
+ * ChatML in the style of Qwen3. Thinking is kept only after the last user question. If `enable_thinking` is false, the
+ * prompt contains an empty thinking block.
+ */
 const qwen3 = `${chatMlToolSystem}
 {%- set state = namespace(last_question=-1) %}
 {%- for message in messages %}
@@ -93,7 +99,10 @@ ${chatMlToolResult}
 {%- endif %}
 `;
 
-/** ChatML as Qwen3-Coder uses it: tools as lines, calls in XML whose arguments the template walks through. */
+/**
+ * ChatML in the style of Qwen3-Coder. Tools are lines of JSON. Calls are XML: the template iterates over their
+ * arguments.
+ */
 const qwen3Coder = `{%- if tools or messages[0].role == 'system' %}
     {{- '<|im_start|>system\\n' }}
     {%- if messages[0].role == 'system' %}
@@ -133,7 +142,7 @@ ${chatMlToolResult}
 {%- endif %}
 `;
 
-/** ChatML without a place for tools, calls and results; its own system prompt, like SmolLM2's. */
+/** ChatML without support for tools, calls and results. It has a default system prompt, as SmolLM2's template has. */
 const plain = `{%- for message in messages %}
     {%- if loop.first and message.role != 'system' %}
         {{- '<|im_start|>system\\nYou are a small model.<|im_end|>\\n' }}
@@ -145,7 +154,10 @@ const plain = `{%- for message in messages %}
 {%- endif %}
 `;
 
-/** Headers in the style of Llama 3: one JSON call as the whole answer, results under the role ipython, a date in the system turn. */
+/**
+ * Headers in the style of Llama 3. One JSON call is the whole answer, results have the role ipython, and the system
+ * turn contains a date.
+ */
 const llama3 = `{{- bos_token }}
 {%- if messages[0].role == 'system' %}
     {%- set system_text = messages[0].content.strip() %}

@@ -9,13 +9,16 @@ export type SystemToolsOptions = {
   readonly place: 'system' | 'question';
   /** The system prompt that the template prints if the conversation has none. It stays, before the tools. */
   readonly defaultSystem: string;
-  /** Whether the template itself prints calls and results, so that only requests with tools change them. */
+  /**
+   * Whether the template itself prints calls and results. If it does, the head changes calls and results only in
+   * requests with tools.
+   */
   readonly printsCalls: boolean;
 };
 
 const mark = '{#- ajet: tools are written into the system prompt -#}';
 
-/** Returns whether a template already has the head, because it comes from a checkpoint or an export. */
+/** Returns whether a template already has the head. Templates of checkpoints and exports may have it. */
 export function hasSystemTools(source: string): boolean {
   return source.includes(mark);
 }
@@ -66,7 +69,7 @@ export function withSystemTools(source: string, { place, defaultSystem, printsCa
   return `${lines.join('')}\n${source}`;
 }
 
-/** Adds a system message of the tools alone to a conversation that begins without one. */
+/** Adds a system message that contains only the tools to a conversation that begins without a system message. */
 function newSystem(defaultSystem: string): string {
   const content = defaultSystem === '' ? 'ajet.tools' : `${toLiteral(`${defaultSystem}\n\n`)} + ajet.tools`;
   return (

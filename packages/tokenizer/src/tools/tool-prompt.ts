@@ -2,7 +2,10 @@ import { type ChatMessage, ConfigError, EngineError, type ToolSpec } from '@agen
 import type { RenderOptions } from '../contract.js';
 import { hasSystemTools, type SystemToolsOptions, withSystemTools } from './system-tools.js';
 
-/** `model.tools`. `auto` lets the template print tools, and works as `system` if the template does not support them. */
+/**
+ * The values of `model.tools`. With `auto` the template prints the tools; if it does not support them, `auto` works as
+ * `system`.
+ */
 export type ToolsSetting = 'auto' | 'system' | 'refuse';
 
 /** How the tools of a request reach the model. */
@@ -31,7 +34,10 @@ export type ToolPromptOptions = {
   readonly compile: (source: string) => Print;
 };
 
-/** Throws ConfigError `wrong_value` for a family that cannot read what `system` writes. */
+/**
+ * Throws ConfigError `wrong_value` if the setting is `system` and the named family cannot parse the calls that `system`
+ * asks for.
+ */
 export function chooseToolPrompt(options: ToolPromptOptions): ToolPrompt {
   const { source, sourceWithTools, setting, family } = options;
   const readsHermes = family === undefined || family === 'hermes';
@@ -80,7 +86,10 @@ const call = {
 } as const;
 const result: ChatMessage = { role: 'tool', content: resultText, toolCallId: 'call00001', name: 'name_of_a_call' };
 
-/** Returns what the template silently leaves out of a conversation. Undefined if it leaves out nothing, or if it refuses the conversation. */
+/**
+ * Returns what the template silently leaves out of a conversation. Returns undefined if it leaves out nothing, or if it
+ * refuses the conversation.
+ */
 function findMissingTools(print: Print): string | undefined {
   const isShown = [[question], [system, question]].every((messages) => shows(print, messages, [tool.name]));
   return isShown ? undefined : 'tools';
@@ -97,7 +106,10 @@ function shows(print: Print, messages: readonly ChatMessage[], texts: readonly s
   return printed === undefined || texts.every((text) => printed.includes(text));
 }
 
-/** Decides where the tools go. If a template refuses or drops system messages, they go before the first question. */
+/**
+ * Decides where the tools are written. If the template refuses or drops system messages, they are written before the
+ * first question.
+ */
 function findPlace(plain: Print): Pick<SystemToolsOptions, 'place' | 'defaultSystem'> {
   const withSystem = tryPrint(plain, [system, question], []);
   const at = withSystem?.indexOf(systemText) ?? -1;
@@ -112,11 +124,11 @@ function tryPrint(print: Print, messages: readonly ChatMessage[], tools: readonl
   try {
     return print(messages, { tools, addGenerationPrompt: true });
   } catch {
-    return undefined; // a template that refuses a conversation says so itself
+    return undefined; // a later rendering of such a conversation reports why the template refuses it
   }
 }
 
-/** Throws EngineError `bad_request` if the messages hold something that the template would leave out. */
+/** Throws EngineError `bad_request` if the request has tools, calls or results, which the template would leave out. */
 export function refuseTools(messages: readonly ChatMessage[], tools: readonly ToolSpec[]): void {
   const isFree = ({ role, ...message }: ChatMessage): boolean =>
     role !== 'tool' && !('toolCalls' in message && (message.toolCalls ?? []).length > 0);

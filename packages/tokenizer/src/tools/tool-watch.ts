@@ -4,15 +4,15 @@ import type { UnreadForm } from '../reply/reply-format.js';
 /** Watches prompts with tools and the answers to them, and gives the user each notice once. */
 export type ToolWatch = {
   /**
-   * Call this before a prompt with tools. The first call asks `findUnread` whether the template prints tool calls in a
-   * format that nothing reads.
+   * Call this before a prompt with tools. The first call runs `findUnread` to learn whether the template prints tool
+   * calls in a format that no family parses.
    */
   onPrompt(findUnread: () => UnreadForm | undefined): void;
   onAnswer(reply: ParsedReply): void;
   readonly forms: CallForms;
 };
 
-/** `model.tool_calls`. */
+/** The values of `model.tool_calls`. */
 export type ToolCallsSetting = 'strict' | 'lenient';
 
 export type ToolWatchOptions = {

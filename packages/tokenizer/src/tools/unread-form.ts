@@ -12,7 +12,10 @@ const answer: AssistantMessage = {
 };
 const tools = [{ name, description: 'y', parameters: { type: 'object', properties: { a: { type: 'string' } } } }];
 
-/** Prints a call and reads it back. Returns the form of a call that cannot be read, or undefined if it was read or no call was printed. */
+/**
+ * Prints a call and parses it. Returns the form of the call if it cannot be parsed. Returns undefined if it was parsed,
+ * or if no call was printed.
+ */
 export function findUnreadForm(print: ChatTemplate['render'], format: ReplyFormat): UnreadForm | undefined {
   const said = printCall(print, format);
   const at = said?.indexOf(name) ?? -1;
@@ -27,7 +30,10 @@ export function findUnreadForm(print: ChatTemplate['render'], format: ReplyForma
   return { mark: toMark(lead), example: `${lead}${name}`.trim().slice(0, 80) };
 }
 
-/** Returns what the template prints after the prompt. Undefined if it refuses, or prints the answer elsewhere. */
+/**
+ * Returns what the template prints for the answer. Returns undefined if the template refuses, or if the answer does not
+ * follow the prompt.
+ */
 function printCall(print: ChatTemplate['render'], { reasoning }: ReplyFormat): string | undefined {
   try {
     const prompt = print([question], { tools, addGenerationPrompt: true });
@@ -40,7 +46,10 @@ function printCall(print: ChatTemplate['render'], { reasoning }: ReplyFormat): s
   }
 }
 
-/** The first tag of a call, such as `[TOOL_CALLS]`; else all that comes before its JSON. */
+/**
+ * Returns the first tag of a call, such as `[TOOL_CALLS]`. If there is no tag, returns everything before the call's
+ * JSON.
+ */
 function toMark(lead: string): string {
   const [tag] = /^(<[^<>\s]+>|\[[^[\]\s{]+\])/.exec(lead) ?? [];
   return tag ?? lead.replace(/[{[][^]*$/, '').trim();

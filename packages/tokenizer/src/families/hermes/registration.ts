@@ -19,9 +19,10 @@ const closeTag = '</tool_call>';
 const argumentKeys = ['arguments', 'parameters'];
 
 /**
- * Parses answer text with `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` blocks, as Qwen and Hermes write them.
- * One newline before a block is the template's separator. Whitespace alone next to a block is dropped. Every other character
- * is content. A block that cannot be parsed stays in the content, character by character, and is counted.
+ * Parses answer text with `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` blocks, as Qwen and Hermes write
+ * them. One newline before a block is the template's separator and is dropped. Whitespace without other text, before,
+ * between or after blocks, is also dropped. Every other character is content. A block that cannot be parsed stays in
+ * the content, character by character, and is counted.
  */
 function createHermesSection(builder: ReplyBuilder): ReplySection {
   return createTaggedAnswer(builder, createBlock, false);
@@ -33,7 +34,7 @@ export type BlockSection = (
   before: { readonly hasText: boolean; readonly space: string },
 ) => ReplySection;
 
-/** Parses text up to the next block; `hadText` is whether text other than whitespace came after the previous block. */
+/** Parses text up to the next block. `hadText` says whether text other than whitespace came before. */
 export function createTaggedAnswer(builder: ReplyBuilder, block: BlockSection, hadText: boolean): ReplySection {
   let hasText = hadText;
   return (text, isLast) => {
@@ -50,7 +51,10 @@ export function createTaggedAnswer(builder: ReplyBuilder, block: BlockSection, h
   };
 }
 
-/** Positions after closing tags at which a block may end: the very first one, and the first one outside of strings. -1: none yet. */
+/**
+ * Positions right after closing tags, at which a block may end. `first` is after the first closing tag, `outside` after
+ * the first one outside of strings. -1: there is none yet.
+ */
 type BlockEnds = { readonly first: number; readonly outside: number };
 
 /** Reads a block piece by piece, each piece once. */
@@ -80,8 +84,9 @@ function createBlockReader(): (added: string) => BlockEnds {
 type Block = { readonly length: number; readonly call?: WrittenCall };
 
 /**
- * A closing tag outside of strings ends the block as a call. If the block is not a valid call, it ends at the very first closing
- * tag. A closing tag inside a string may be part of an argument, and ends the block only if no later one does.
+ * Finds the end of a block. A closing tag outside of strings ends the block if the text before it is a valid call.
+ * Otherwise the block ends at the first closing tag. A closing tag inside a string may be part of an argument. It ends
+ * the block only if no closing tag outside of strings does.
  */
 function readBlock(text: string, { first, outside }: BlockEnds): Block {
   if (outside === -1) return { length: first === -1 ? text.length : first };
@@ -110,7 +115,10 @@ const createBlock: BlockSection = (builder, before) => {
 
 type ReadBlock = Parameters<BlockSection>[1] & { readonly text: string; readonly call: WrittenCall | undefined };
 
-/** Adds a block that was read, or leaves it in the content and counts it. The answer continues after it. */
+/**
+ * Adds the call of a block. If the block is not a call, its text becomes content and is counted as malformed. The
+ * answer continues after it.
+ */
 export function endBlock(
   builder: ReplyBuilder,
   block: BlockSection,

@@ -19,9 +19,9 @@ const pythonTag = '<|python_tag|>';
 const argumentKeys = ['parameters', 'arguments'];
 
 /**
- * Parses a reply that consists of JSON calls, `{"name": ..., "parameters": {...}}`, with `;` between them, with or without
- * `<|python_tag|>` before the first. Any other text is content. After the tag it is a call that could not be parsed
- * (including code and `name.call(...)`), and is counted.
+ * Parses a reply that consists of JSON calls, `{"name": ..., "parameters": {...}}`, with `;` between them, with or
+ * without `<|python_tag|>` before the first. Any other text is content. If it follows the tag, it also counts as a
+ * malformed call; this includes code and `name.call(...)`.
  */
 function createLlama3Section(builder: ReplyBuilder): ReplySection {
   return (text, isLast) => {
@@ -57,7 +57,10 @@ function hasFirstKey(written: string): boolean {
   return close === '"' || beginning.length < written.length;
 }
 
-/** For pieces after an object that is still open: returns whether one closes it. Each piece is read once. */
+/**
+ * Returns a function that takes the pieces after an open object and returns whether a piece closes it. Each piece is
+ * read once.
+ */
 function awaitObjectEnd(written: string): (added: string) => boolean {
   const scanner = createJsonScanner();
   const closes = (text: string): boolean => {
@@ -90,7 +93,7 @@ function isMoreThanSeparators(added: string): boolean {
   return !/^[\s;]*$/.test(added);
 }
 
-/** Reads `;` and whitespace between calls. Anything else ends the calls. */
+/** Reads `;` and whitespace between calls. Any other text ends the calls. */
 function createSeparator(builder: ReplyBuilder): ReplySection {
   return (text, isLast) => {
     const written = text.replace(/^[\s;]+/, '');

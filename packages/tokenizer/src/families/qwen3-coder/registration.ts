@@ -17,9 +17,9 @@ const functionEnd = '</function>';
 const parameterEnd = '</parameter>';
 
 /**
- * Parses a block `<function=NAME><parameter=KEY>VALUE</parameter>...</function></tool_call>`. Values are plain text; the schema of the
- * tool decides which of them are numbers, lists and so on. A value may contain the tags: a closing tag ends only a structure that is
- * complete before it.
+ * Parses a block `<function=NAME><parameter=KEY>VALUE</parameter>...</function></tool_call>`. Values are plain text;
+ * the schema of the tool decides which of them are numbers, lists and so on. A value may contain these tags, so a
+ * closing tag counts only if the block before it is complete.
  */
 function createBlock(tools: readonly ToolSpec[]): BlockSection {
   const block: BlockSection = (builder, before) => {
@@ -60,7 +60,7 @@ function readBlock(text: string, tools: readonly ToolSpec[], isLast: boolean): B
 
 const functionStart = /^<function=([^<>\s]+)>/;
 const parameterStart = /^\s*<parameter=([^<>\n]+)>/;
-/** Parses what follows a parameter: another one, or the end of the function. */
+/** Matches what follows a parameter: another parameter, or the end of the function. */
 const afterParameter = /^\s*(<parameter=[^<>\n]+>|$)/;
 
 function readFunction(body: string, tools: readonly ToolSpec[]): WrittenCall | undefined {
@@ -114,13 +114,13 @@ function asJson(text: string, type: 'number' | 'object'): string | undefined {
   try {
     return typeof JSON.parse(text) === type ? text : undefined;
   } catch {
-    return undefined; // it is a string
+    return undefined; // the value is a string
   }
 }
 
 type Forms = { readonly types: ReadonlySet<unknown>; readonly constants: readonly unknown[] };
 
-/** Nobody writes a deeper schema by hand, but a schema may refer to itself. */
+/** The maximum depth of a schema. Schemas that people write are less deep, but a schema may refer to itself. */
 const deepest = 8;
 
 /** Returns types and constants that a schema names, directly or through its alternatives and references. */
