@@ -1,7 +1,7 @@
 /**
- * Memory for the bytes of many end records. They share memory, because allocating and freeing memory for each record
- * takes longer than filling it. Bytes that were taken are never taken again. A slab is freed when none of its bytes are
- * in use.
+ * Memory for the bytes of many end records. The records share memory, because allocating and freeing memory for each of
+ * them takes longer than filling it. Bytes that were taken are never taken again. A slab is freed when none of its
+ * bytes are in use.
  */
 export class ByteSlab {
   #bytes = new Uint8Array(0);

@@ -38,7 +38,7 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     ...(hasAny(episode.ignoredParameters) && { ignored_parameters: episode.ignoredParameters }),
     generated_tokens: stats.generatedTokens,
     trained_tokens: stats.trainedTokens,
-    /** It is 1 if each generated token is trained exactly once, and null if nothing was generated. */
+    /** This value is 1 if each generated token is trained exactly once, and null if nothing was generated. */
     trained_over_generated: stats.generatedTokens === 0 ? null : stats.trainedTokens / stats.generatedTokens,
     metadata: episode.metadata,
     log_metrics: episode.logMetrics,

@@ -126,7 +126,7 @@ export type JobResult = {
   readonly successChange?: EvaluationChange;
   /** The wall time of this process, including loading. */
   readonly seconds: number;
-  /** The part in which episodes of training steps were sampled. */
+  /** The part of `seconds` in which episodes of training steps were sampled. */
   readonly secondsSampling: number;
   readonly secondsTraining: number;
   readonly secondsEvaluating: number;

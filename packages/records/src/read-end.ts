@@ -73,7 +73,7 @@ type StoredSpan = {
 
 type Swallowed = NonNullable<EndContent['swallowed_errors']>[number];
 
-/** An attempt of a swarm. If its end record states the place or the task, that value is used. */
+/** An attempt of a swarm. The place and the task in its end record take precedence over `seat`. */
 export type Ended = {
   readonly episodeId: string;
   /** The values of fields that the end record leaves out. */
@@ -168,7 +168,10 @@ function toOutcome({ end, reward, isSuccess, rewards, dropped }: Ended, content:
   };
 }
 
-/** The ledger decides whether an outage caused the failure, even if the client did not know what failed. */
+/**
+ * Returns the error of an attempt. The ledger decides whether an outage caused the failure, even if the client reported
+ * no outage.
+ */
 function errorOf({ status, isSuspect }: EndRecord, said: EpisodeError | undefined): EpisodeError {
   const isOutage = status === 'outage' || isSuspect;
   const error = said ?? { code: isOutage ? 'outage' : 'workflow_failed', message: 'The client gave no reason.' };
@@ -182,8 +185,8 @@ function lost(code: string, message: string, source: 'connection' | 'judge' | 'w
 }
 
 /**
- * Converts the recorded messages. If they come from another client than ours, they become one call of an agent without
- * a name.
+ * Converts the recorded messages to calls. If another client than ours recorded them, they become one call of an agent
+ * without a name.
  */
 function toUntrainedCalls(messages: EndContent['messages']): readonly UntrainedCall[] | undefined {
   if (messages === undefined || messages.length === 0) return undefined;

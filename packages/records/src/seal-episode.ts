@@ -7,8 +7,8 @@ import { shortenMetadata } from './shorten-metadata.js';
 import type { EndContent } from './read-end.js';
 
 /**
- * Makes the end record of an episode. It holds everything that `readEnd` reads, with tokens and logprobs exact to the
- * last bit.
+ * Makes the end record of an episode. It contains everything that `readEnd` reads, with tokens and logprobs exact to
+ * the last bit.
  */
 export function sealEpisode(episode: Episode, incarnation: number): Pick<NewEnd, 'content' | 'bytes'> {
   const { task, samples, turns, stats, calls, metadata, logMetrics, swallowedErrors, untrainedCalls } = episode;

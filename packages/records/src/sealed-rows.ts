@@ -5,9 +5,9 @@ import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
 import { floatsIn } from './packed-numbers.js';
 
 /**
- * A row as a list of spans: `spans` has the numbers `start, end, version, turn` of each span. The bytes of its record
- * hold the ids first, then the logprobs of the spans, row after row. An id takes `width` bytes, because most bytes of
- * an end record are ids.
+ * A row as a list of spans: `spans` has the numbers `start, end, version, turn` of each span. The bytes of the end
+ * record contain the rows one after the other. Each row has its ids first, then the logprobs of its spans. An id takes
+ * `width` bytes, because most bytes of an end record are ids.
  */
 export type RowSpans = {
   readonly agent: string;
@@ -69,7 +69,7 @@ function packLogprobs(spans: readonly SampledSpan[]): Uint8Array {
 
 type RowNumbers = { readonly ids: Int32Array; readonly logprobs: Float32Array };
 
-/** Tokens between spans have no version and no turn (-1). */
+/** Creates a sample from a row. Tokens between spans have no version and no turn (-1). */
 function openSpans(episodeId: string, row: RowSpans, { ids, logprobs }: RowNumbers): Sample {
   const { length } = ids;
   const lossMask = new Uint8Array(length);

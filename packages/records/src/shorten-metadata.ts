@@ -6,9 +6,9 @@ const maxLength = 4000;
 const maxValueLength = 500;
 
 /**
- * The metadata of a task as a record keeps it. Usually it holds the value that the judge compares an answer with. If it
- * is long, only the beginnings of long values are kept, and the longest values are left out. Undefined if there is
- * none.
+ * Returns the metadata of a task for a record. It usually contains the value that the judge compares an answer with. If
+ * the metadata is long, only the beginnings of long values are kept, and the longest values are left out. Returns
+ * undefined if there is no metadata.
  */
 export function shortenMetadata(metadata: Metadata): Metadata | undefined {
   const whole = Object.entries(metadata).map(([key, value]) => ({ key, ...toJson(value) }));
@@ -20,7 +20,10 @@ export function shortenMetadata(metadata: Metadata): Metadata | undefined {
 
 type Entry = { readonly key: string; readonly value: unknown; readonly length: number };
 
-/** A value of a task from code may be one that JSON does not have. */
+/**
+ * Converts a metadata value to JSON. A task from code may have a value that JSON cannot express; its string is used
+ * instead.
+ */
 function toJson(value: unknown): Pick<Entry, 'value' | 'length'> {
   try {
     const json = JSON.stringify(value) ?? 'null';
@@ -37,7 +40,7 @@ function shorten({ value, length }: Entry): Pick<Entry, 'value' | 'length'> {
   return { value: `${text.slice(0, maxValueLength - rest.length)}${rest}`, length: maxValueLength };
 }
 
-/** Leaves out the longest values, and keeps the order of the others. */
+/** Leaves out the longest values until the others fit, and keeps the order of the others. */
 function withinLimit(entries: readonly Entry[]): readonly Entry[] {
   let left = maxLength;
   const kept = new Set<Entry>();

@@ -1,9 +1,9 @@
 import type { Task } from '@agentjet/core';
 
-/** The maximum number of characters in a kind. A longer value counts as none. */
+/** The maximum number of characters in a kind. A longer value does not count as a kind. */
 const maxLength = 100;
 
-/** The kind of a task: the value of this field of its metadata. Undefined if it has none. */
+/** The kind of a task: the value of this field of its metadata. Undefined if the task has no kind. */
 export function kindOf({ metadata }: Pick<Task, 'metadata'>, field: string | null): string | undefined {
   const value = field === null ? undefined : metadata[field];
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined;
@@ -11,7 +11,7 @@ export function kindOf({ metadata }: Pick<Task, 'metadata'>, field: string | nul
   return kind === '' || kind.length > maxLength ? undefined : kind;
 }
 
-/** The kind of a group's task, from the first episode that has one. An attempt that was lost in a swarm has none. */
+/** The kind of a group's task, from the first episode that has a kind. An attempt that was lost in a swarm has none. */
 export function kindOfGroup(
   episodes: readonly { readonly task: Pick<Task, 'metadata'> }[],
   field: string | null,
