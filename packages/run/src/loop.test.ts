@@ -22,8 +22,8 @@ function createWorld() {
 type World = ReturnType<typeof createWorld>;
 
 /**
- * Creates a process that makes `lastStep` steps of two optimizer steps each, and logs what happens. It dies in the
- * middle of the step `dieAt`.
+ * Creates a process that makes `lastStep` steps of two optimizer steps each, and logs what happens. It crashes in the
+ * middle of step `dieAt`.
  */
 function createProcess({ ledger, checkpoints, sample }: World, options: Partial<Driver> & { dieAt?: number } = {}) {
   const events: string[] = [];

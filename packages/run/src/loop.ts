@@ -59,7 +59,7 @@ async function evaluateAndSave(run: Run, step: number): Promise<void> {
   await saveIfDue(run, step);
 }
 
-/** Notes that evaluation and checkpoint of the step are done. Returns false if this was noted before. */
+/** Records that the evaluation and the checkpoint of the step are done. Returns false if this was recorded before. */
 function noteDone({ driver, weights }: Run, step: number): boolean {
   if (weights.doneStep === step) return false;
   weights.doneStep = step;

@@ -1,6 +1,6 @@
 /**
  * Returns the optimizer steps of a manifest. Each group of the batch belongs to one optimizer step. Groups that are not
- * trained belong to the first, and its outcome also closes them in the ledger.
+ * trained belong to the first optimizer step, and its outcome closes them in the ledger.
  */
 export function toManifestSteps(
   steps: readonly (readonly string[])[],

@@ -75,11 +75,11 @@ export type MadeStep = {
 export type Driver = {
   /** Loads the newest complete checkpoint. Returns its step, or 0 if there is none. */
   readonly load: () => Promise<number>;
-  /** Throws if the run cannot continue, such as when its engine is dead. */
+  /** Throws if the run cannot continue, such as after its engine has failed. */
   readonly check: () => void;
   /**
-   * Chooses the groups of the next step. Resolves with undefined if there are none, now or ever. The loop then checks
-   * everything again.
+   * Chooses the groups of the next step. Resolves with undefined if none are ready, or if none will come. The loop then
+   * checks everything again.
    */
   readonly decide: () => Promise<Batch | undefined>;
   /** Plans the training of a batch. The plan goes into the manifest, and `optimize` follows it. */

@@ -36,7 +36,7 @@ export type StepMakerOptions = {
   /** Reads the groups of a step that was decided before. */
   readonly open: (manifest: ManifestRecord) => StepGroups;
   /**
-   * What happens if a gradient is not finite: the run fails, or the optimizer step is skipped and the weights stay
+   * `fail`: a gradient that is not finite ends the run. `skip`: the optimizer step is skipped and the weights stay
    * unchanged.
    */
   readonly onRefused: 'fail' | 'skip';

@@ -115,7 +115,8 @@ export type TrainOutcome = {
 );
 
 /**
- * Trains on the groups of a source. It is the local driver of the loop and does not know agents, tasks or tokenizers.
+ * Trains on the groups of a source. It is the local driver of the loop. It does not depend on agents, tasks or
+ * tokenizers.
  *
  * To resume, load the checkpoint into the backbone, call `run.rewind(checkpoint.state)`, and pass the state as `start`.
  * If the signal aborts while a batch is sampled, the batch is not trained, and the resumed run samples all of it again.
@@ -244,7 +245,7 @@ class LocalRun {
     const isCut = done !== true && signal?.aborted === true && groups.length < groupsPerStep;
     this.#hasEnded = done === true || isCut;
     if (done === true || isCut) return undefined;
-    // The next batch then begins before the step occupies the engine.
+    // With batches ahead, this lets the next batch begin before the step occupies the engine.
     if (batchesAhead(this.#options) > 0) await setImmediate();
     const made = this.#recorder.decide(this.#state.step + 1, groups);
     this.#decided = { groups, made };
@@ -285,7 +286,7 @@ class LocalRun {
   }
 }
 
-/** Creates the recorder of a run without records. It numbers the steps and forgets them. */
+/** Creates the recorder of a run without records. It numbers the steps but stores nothing. */
 function createMemoryRecorder(step: number): Recorder {
   const ledger = new Ledger({ now: () => performance.now() });
   if (step > 0) ledger.append({ kind: 'checkpoint', step });
