@@ -45,7 +45,7 @@ it('sends every step once, evaluations too, and continues from its bookmark in t
   appendFileSync(metrics(), line(2));
   first.wake();
   await first.close();
-  appendFileSync(metrics(), `${line(3)}{"step":4,"rew`); // torn, as a killed writer leaves it
+  appendFileSync(metrics(), `${line(3)}{"step":4,"rew`); // incomplete, as after the writer was killed
   const second = follow(list);
   await second.close();
   expect(list.rows).toEqual([

@@ -5,7 +5,10 @@ import { trackers as known } from './registrations.js';
 import { beginning, readRows, type Bookmark, type ReadRows } from './run-lines.js';
 import type { TrackedRun, Tracker, TrackerRegistration } from './tracker.js';
 
-/** Sends a run to trackers. Each tracker reads the run's files from its own bookmark, and nothing waits for it until the end. */
+/**
+ * Sends a run to trackers. Each tracker reads the run's files from its own bookmark. The run waits for its trackers
+ * only at its end.
+ */
 
 export type FollowOptions = TrackedRun & {
   /** Called once for each tracker that fails. */
@@ -23,7 +26,7 @@ export interface FollowedRun {
   leave(): Promise<void>;
 }
 
-/** Follows a run with the named trackers. Names without a tracker are skipped: `console` needs none. */
+/** Follows a run with the named trackers. Names without a tracker are skipped, such as `console`. */
 export function followRun(names: readonly string[], options: FollowOptions): FollowedRun {
   const { registrations = known } = options;
   const followers = registrations
@@ -113,7 +116,7 @@ class Follower {
     this.#bookmarks ??= await this.#readBookmarks();
     const news = await this.#readNews(this.#bookmarks);
     if (news.length === 0) return;
-    // wandb drops a step below the last one that it received.
+    // The cut is reported before the rows are sent, because wandb ignores a step below the last one that it received.
     if (news.some(({ isCut }) => isCut === true)) this.#noticeCut();
     const rows = news.flatMap((read) => read.rows).sort((one, other) => one.step - other.step);
     if (rows.length > 0) await this.#tracker.write(rows);
@@ -144,7 +147,10 @@ class Follower {
     return path.join(this.#options.runDir, 'trackers', `${this.#registration.name}.json`);
   }
 
-  /** If a bookmark is missing or damaged, the file is read from the beginning: it is better to send a step twice than to miss one. */
+  /**
+   * Reads the bookmarks. If a bookmark is missing or damaged, its file is read from the beginning, because it is better
+   * to send a step twice than to miss one.
+   */
   async #readBookmarks(): Promise<Map<string, Bookmark>> {
     const kept = parseJsonObject(await readFile(this.#file, 'utf8').catch(() => '{}')) ?? {};
     return new Map(sources.flatMap(([file]) => (isBookmark(kept[file]) ? [[file, kept[file]] as const] : [])));

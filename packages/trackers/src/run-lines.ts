@@ -4,8 +4,8 @@ import { parseJsonObject } from '@agentjet/core';
 import type { TrackedRow } from './tracker.js';
 
 /**
- * The position up to which a tracker has read a file. The file only grows, unless a resumed run cuts it. Then the line
- * before the bookmark is different, and the file is read from its beginning.
+ * The position up to which a tracker has read a file. The file only grows, unless a resumed run cuts it. In that case
+ * the line before the bookmark differs, and the file is read from its beginning.
  */
 export type Bookmark = {
   /** Number of bytes read. */
@@ -23,7 +23,10 @@ export type ReadRows = {
   readonly isCut?: boolean;
 };
 
-/** Returns the complete lines after the bookmark. A missing file has none. A line that is not JSON is skipped. */
+/**
+ * Returns the complete lines after the bookmark. If the file is missing, there are no lines. A line that is not JSON is
+ * skipped.
+ */
 export async function readRows(file: string, prefix: string, bookmark: Bookmark): Promise<ReadRows> {
   const bytes = await readFrom(file, bookmark);
   if (bytes === undefined && bookmark.offset > 0) return { ...(await readRows(file, prefix, beginning)), isCut: true };

@@ -97,7 +97,7 @@ class Answers {
     child.unref();
   }
 
-  /** Resolves once `more` rows were taken. Rejects if the process ends before that. */
+  /** Resolves once the library has taken `more` further rows. Rejects if the process ends before that. */
   async wait(more: number): Promise<void> {
     this.#awaited += more;
     while (this.#count < this.#awaited) {
@@ -108,7 +108,7 @@ class Answers {
     }
   }
 
-  /** Resolves when the process has ended. Rejects if it failed and no `wait` has reported that. */
+  /** Resolves when the process has ended. Rejects if the process failed and no `wait` has reported the failure. */
   async end(): Promise<void> {
     const code = await this.#ended;
     if (code !== 0 && !this.#isTold) this.#tell();

@@ -52,7 +52,7 @@ function bytesField(field: number, value: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(field << 3) | 2, ...toVarint(value.length)]), value]);
 }
 
-/** Writes seven bits a byte, the lowest first. */
+/** Writes seven bits per byte, the lowest bits first. */
 function toVarint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
