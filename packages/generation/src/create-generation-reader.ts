@@ -28,15 +28,15 @@ export type GenerationOptions = {
   readonly onNotice: (message: string) => void;
   /** Stops the work. Answers that the model has given are kept. */
   readonly signal?: AbortSignal | undefined;
-  /** Tests replace it. */
+  /** The connection to models, which tests replace. */
   readonly host?: ModelHost;
 };
 
 type Side = 'training' | 'evaluation';
 
 /**
- * Makes tasks with a model, once: finished tasks are kept under a key of everything that they depend on. Each answer of the model is
- * kept as it arrives, so that work that was stopped continues and asks nothing twice.
+ * Makes tasks with a model, but only once: finished tasks are kept under a key of everything that they depend on. Each
+ * answer of the model is kept as it arrives, so that stopped work continues without repeating a request.
  */
 export function createGenerationReader(options: GenerationOptions): TaskReader {
   const readOnce = once(() => readMaterial(options));
@@ -178,7 +178,7 @@ async function openMeaning(options: GenerationOptions, signal: AbortSignal): Pro
   return { similarity, embed: (texts) => embedder.embed(texts, signal) };
 }
 
-/** Adds the examples that were set aside for evaluation, which are tasks themselves. */
+/** Adds the examples that were set aside for evaluation, because they are tasks themselves. */
 function withExamples(side: Side, examples: readonly AnsweredQuestion[], made: Generated): Generated {
   if (side === 'training') return made;
   const tasks = examples.flatMap(({ id, question, answer }): readonly Task[] =>

@@ -9,9 +9,10 @@ import { askForQuestion, askForVariation, type AnsweredQuestion, type Proposal, 
 import type { Chunk } from './split-chunks.js';
 
 /**
- * Makes tasks from chunks of documents, or from examples. Every source is asked in turn, again and again, with another seed and with
- * the questions so far, until there are enough tasks or nothing new arrives. The order of sources decides what is kept, not the
- * order in which answers arrive, so the same answers give the same tasks.
+ * Makes tasks from chunks of documents, or from examples. The model is asked about each source in turn, with the
+ * questions so far, and again with another seed in each round. This ends when there are enough tasks or no new ones
+ * arrive. The order of the sources decides which tasks are kept, not the order in which answers arrive, so the same
+ * answers give the same tasks.
  */
 
 /** Rejects with Outage if the model cannot be reached. The client keeps the answers that have arrived. */
@@ -112,7 +113,7 @@ class Collected {
     this.#faults.set(reason, [...(this.#faults.get(reason) ?? []), example]);
   }
 
-  /** Returns whether the text is new, and remembers it if it is. */
+  /** Returns whether the text is new, and stores it if it is new. */
   isNew(text: string): boolean {
     return this.#near.add(text.toLowerCase()) === undefined && (this.#meanings?.add(text) ?? true);
   }

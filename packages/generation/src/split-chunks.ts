@@ -11,7 +11,7 @@ export type Chunk = {
   readonly sha256: string;
 };
 
-/** A shorter chunk has too little content for a question. */
+/** The minimum number of letters in a chunk. A shorter chunk has too little content for a question. */
 const leastLetters = 80;
 
 /** Splits text into chunks of whole sentences of at most `chunkSize` characters. A longer sentence is cut. */

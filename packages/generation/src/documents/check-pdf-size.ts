@@ -8,9 +8,9 @@ const mostLayers = 8;
 const dictionaryBytes = 2048;
 
 /**
- * Throws an error for a PDF whose streams unpack to more than a document may have. They are unpacked to find out,
- * because a file may declare a smaller size. A stream that cannot be unpacked is ignored here, because the reader of
- * the document reports it.
+ * Throws an error for a PDF whose streams unpack to more than a document may have. The streams are unpacked to measure
+ * them, because a file may declare a smaller size. A stream that cannot be unpacked is ignored here, because the reader
+ * of the document reports it.
  */
 export function checkPdfSize(bytes: Uint8Array): void {
   const pdf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -45,13 +45,13 @@ function unpackedSize(packed: Buffer, most: number): number {
 const isZlib = (bytes: Buffer): boolean =>
   bytes.length > 2 && (bytes[0] ?? 0) % 16 === 8 && bytes.readUInt16BE(0) % 31 === 0;
 
-/** Ignores data after the compressed bytes. */
+/** Unpacks one layer. Ignores data after the compressed bytes. */
 function inflate(packed: Buffer, most: number): Buffer {
   try {
     return inflateSync(packed, { maxOutputLength: Math.max(1, most) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw new Error(`it unpacks to more than ${mostBytes} bytes`, { cause: error });
-    return Buffer.alloc(0); // it is broken, which its reader will report
+    return Buffer.alloc(0); // the stream is broken, and the reader of the document reports that
   }
 }

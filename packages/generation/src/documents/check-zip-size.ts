@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib';
 
-/** Documents for people are not larger than this. */
+/** The maximum size of a document when it is unpacked. Documents for people are smaller. */
 const mostBytes = 256 * 2 ** 20;
 
 const directoryEnd = 0x06054b50;
@@ -8,9 +8,9 @@ const directoryEntry = 0x02014b50;
 const deflated = 8;
 
 /**
- * Throws an error for a ZIP archive whose entries unpack to more than a document may have. They are unpacked to find
- * out, because an archive may declare a smaller size. A file that is not such an archive is ignored here, because the
- * reader of the document reports it.
+ * Throws an error for a ZIP archive whose entries unpack to more than a document may have. The entries are unpacked to
+ * measure them, because an archive may declare a smaller size. A file that is not such an archive is ignored here,
+ * because the reader of the document reports it.
  */
 export function checkZipSize(bytes: Uint8Array): void {
   const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -26,7 +26,7 @@ function inflatedSize(packed: Buffer, most: number): number {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, most) }).length;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    return 0; // it is broken, which its reader will report
+    return 0; // the entry is broken, and the reader of the document reports that
   }
 }
 

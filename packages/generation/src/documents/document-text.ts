@@ -5,7 +5,10 @@ import { checkZipSize } from './check-zip-size.js';
 
 /** The maximum number of pages. A document with more pages is a mistake or an attack. */
 const mostPages = 10_000;
-/** The maximum nesting of elements. The time to find a page's article grows with its square, or worse. */
+/**
+ * The maximum nesting of elements. The time to find the article of a page grows with the square of the nesting, or
+ * faster.
+ */
 const deepestPage = 100;
 
 /** Kinds of documents that the thread reads. */
@@ -42,7 +45,7 @@ function completePage(html: string): string {
   return /<html[\s>]/i.test(html) ? html : `<html><body>${html.replace(/^\s*<!doctype[^>]*>/i, '')}</body></html>`;
 }
 
-/** Returns an empty string if there is no article. Changes the document. */
+/** Returns the text of the article, or an empty string if there is no article. Changes the document. */
 async function findArticle(document: Document): Promise<string> {
   const { Readability } = await import('@mozilla/readability');
   type Given = ConstructorParameters<typeof Readability>[0];
@@ -66,7 +69,10 @@ type PageBody = {
   querySelectorAll(selector: string): Iterable<{ remove(): void }>;
 };
 
-/** Works without recursion, and visits a node's children one at a time. */
+/**
+ * Returns whether elements are nested too deeply. It works without recursion and visits a node's children one at a
+ * time.
+ */
 function isDeep({ documentElement: root }: Document): boolean {
   let depth = 0;
   for (let node = root; node !== null; ) {

@@ -4,7 +4,7 @@ import { TaskError, toErrorMessage } from '@agentjet/core';
 import { documentTexts, type DocumentEnd } from './document-text.js';
 import { readInThread, threadLimits, type ThreadLimits } from './read-in-thread.js';
 
-/** Larger files are not documents for people. */
+/** The maximum size of a file. Documents for people are smaller. */
 const mostBytes = 200 * 2 ** 20;
 
 const plainEnds: readonly string[] = ['.md', '.txt'];

@@ -16,8 +16,9 @@ let thread: Promise<Worker> | null = null;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Reads the text of a document in a thread. The thread is stopped and replaced if the document takes too long or too much memory. It reads
- * one document at a time. Rejects with an Error that says why the document cannot be read.
+ * Reads the text of a document in a thread. The thread is stopped and replaced if the document takes too long or too
+ * much memory. The thread reads one document at a time. Rejects with an Error that says why the document cannot be
+ * read.
  */
 export function readInThread(request: ThreadRequest, limits: ThreadLimits): Promise<string> {
   const mine = last.then(() => read(request, limits));
@@ -64,7 +65,7 @@ function ask(worker: Worker, request: ThreadRequest, { seconds, megabytes }: Thr
 async function startThread(): Promise<Worker> {
   const isSource = import.meta.url.endsWith('.ts');
   const file = isSource ? '../testing/document-thread-from-source.mjs' : './document-thread.js';
-  // Other people wrote the documents, so their reader gets none of our environment variables.
+  // The thread gets none of our environment variables, because other people wrote the documents.
   const worker = new Worker(new URL(file, import.meta.url), {
     env: {},
     execArgv: [],
