@@ -33,7 +33,7 @@ export type TracingOptions = {
   readonly onNotice: (message: string) => void;
   /** Stops the filter. Its verdicts so far are kept. */
   readonly signal?: AbortSignal | undefined;
-  /** Tests replace it. */
+  /** The connection to models, which tests replace. */
   readonly host?: ModelHost;
 };
 
@@ -151,7 +151,7 @@ function bestOfEach(traces: readonly Trace[], onDropped: (trace: Trace) => void)
   return [...best.values()];
 }
 
-/** Returns no verdicts if there is no rubric. */
+/** Returns the verdicts of the filter. The list is empty if there is no rubric. */
 async function judgeAll(traces: readonly Trace[], options: TracingOptions): Promise<readonly FilterVerdict[]> {
   const { filters, dir, host = systemModelHost, onNotice } = options;
   const { rubric, model } = filters;

@@ -17,7 +17,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['r', '\r'],
 ]);
 
-/** Returns undefined for any other text. */
+/** Returns the value, or undefined for any other text. */
 export function readPythonLiteral(text: string): unknown {
   const reader = new Reader(text);
   try {
@@ -97,7 +97,7 @@ class Reader {
     return text;
   }
 
-  /** Leaves the position at the last letter of the escape. */
+  /** Reads an escape sequence. Leaves the position at its last letter. */
   #escape(): string {
     const letter = this.#text[++this.#at];
     if (letter === undefined) throw new NotPython();

@@ -9,7 +9,7 @@ import { isOtlp, readOtlpTraces } from './otlp-traces.js';
 import { isSqlite, readStudioTraces } from './studio-traces.js';
 import { readFeedback, type Feedback, type Trace } from './trace.js';
 
-/** A file with one JSON value is read as a whole. */
+/** The maximum size of a file with one JSON value, which is read as a whole. */
 const mostBytes = 256 * 2 ** 20;
 
 /**
@@ -66,14 +66,17 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
   return traces;
 }
 
-/** An agent that calls its model several times for one question makes several spans. The last one has the answer. */
+/**
+ * Returns the newest trace of each question. An agent that calls its model several times for one question makes several
+ * spans, and the last span has the answer.
+ */
 function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
   const newest = new Map<string, Trace>();
   for (const trace of traces) {
     const users = trace.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
     const key = JSON.stringify([trace.conversation, users]);
     const earlier = newest.get(key);
-    newest.delete(key); // so that it gets the position of the newest
+    newest.delete(key); // the trace then gets the position of the newest one
     newest.set(key, { ...trace, feedback: { ...earlier?.feedback, ...trace.feedback } });
   }
   return [...newest.values()];

@@ -33,7 +33,11 @@ export function readSpans(spans: readonly Span[]): readonly Trace[] {
   return [...byTrace.values()].flatMap(choose);
 }
 
-/** A reply ends after everything that it calls, so the last one is the outermost. A call for the same question has the messages before it. */
+/**
+ * Returns the outermost reply of an agent, or all spans if there is no reply. A reply ends after everything that it
+ * calls, so the last reply is the outermost. Its messages are those of a model call for the same question, because only
+ * the call has the earlier messages.
+ */
 function choose(all: readonly Read[]): readonly Trace[] {
   const reply = all.findLast(({ span }) => isReply(span));
   if (reply === undefined) return all.map(({ trace }) => trace);

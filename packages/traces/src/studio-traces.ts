@@ -18,7 +18,7 @@ export function isSqlite(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(0, magic.length)).toString('latin1') === magic;
 }
 
-/** Throws TaskError `bad_trace`, and ConfigError `missing_package`. */
+/** Returns the traces of a database. Throws TaskError `bad_trace`, and ConfigError `missing_package`. */
 export async function readStudioTraces(bytes: Uint8Array, file: string): Promise<readonly Trace[]> {
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0)
     throw bad(file, 'is in use: its newest spans are still in the file with the ending -wal. Stop the studio first');
@@ -30,7 +30,7 @@ export async function readStudioTraces(bytes: Uint8Array, file: string): Promise
 
 type Sql = Awaited<ReturnType<typeof openSql>>;
 
-/** The package takes 30 MB, so it is optional. */
+/** Loads the optional package sql.js. It is optional because it takes 30 MB. */
 async function loadSql(): Promise<Sql> {
   try {
     return await (await import('sql.js')).default();
@@ -80,7 +80,7 @@ function readRow(row: Row): Span & { readonly endedAt: string } {
   };
 }
 
-/** The arguments and results of AgentScope's functions. These values stay whole. */
+/** The arguments and results of AgentScope's functions. These values are not flattened. */
 const wholes = ['input', 'output', 'agentscope.function.input', 'agentscope.function.output'];
 
 function flatten(value: unknown, prefix = ''): Record<string, unknown> {

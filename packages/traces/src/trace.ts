@@ -30,7 +30,9 @@ const roleNames: ReadonlyMap<string, TraceMessage['role']> = new Map([
   ['developer', 'system'],
 ]);
 
-/** Returns undefined for tools and their results, and for content without text. */
+/**
+ * Reads a message of a person or an agent. Returns undefined for tools and their results, and for content without text.
+ */
 export function readMessage(value: unknown): TraceMessage | undefined {
   if (!isJsonObject(value)) return undefined;
   const name = value['role'] ?? value['from'];
