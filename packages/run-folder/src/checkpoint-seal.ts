@@ -14,7 +14,10 @@ export const stateFile = 'state.json';
 
 const sumOf = (body: JsonObject): string => createHash('sha256').update(JSON.stringify(body)).digest('hex');
 
-/** Writes the seal. Throws BackboneError `non_finite_weights`, without writing a seal, if a weight is not finite. */
+/**
+ * Writes the seal of a checkpoint. If a weight is not finite, writes no seal and throws BackboneError
+ * `non_finite_weights`.
+ */
 export async function sealCheckpoint(dir: string, state: JsonObject): Promise<void> {
   const body = { ...state, files: await sumFiles(dir) };
   await writeFile(path.join(dir, stateFile), `${JSON.stringify({ ...body, sha256: sumOf(body) })}\n`);

@@ -51,8 +51,8 @@ export class Checkpoints {
   }
 
   /**
-   * Throws BackboneError `checkpoint`, or `non_finite_weights` if a weight or moment is not finite. Earlier checkpoints stay
-   * unchanged in both cases.
+   * Saves a checkpoint. Throws BackboneError `non_finite_weights` if a weight or moment is not finite, and `checkpoint`
+   * for any other failure. In both cases, earlier checkpoints stay unchanged.
    */
   async save(
     backbone: Pick<Backbone, 'save'>,
@@ -81,8 +81,8 @@ export class Checkpoints {
 
   /**
    * Returns the newest undamaged checkpoint, or undefined if there is none. If a checkpoint is broken, `onBroken` is
-   * called and the previous checkpoint is tried. Throws BackboneError `checkpoint` if all are broken, because a run
-   * must not start from the beginning only because its disk is failing.
+   * called and the previous checkpoint is tried. Throws BackboneError `checkpoint` if all are broken, so that a failing
+   * disk does not make a run start from the beginning.
    */
   async latest(onBroken?: (problem: string) => void): Promise<Checkpoint | undefined> {
     let firstProblem: BackboneError | undefined;
@@ -99,7 +99,10 @@ export class Checkpoints {
     return undefined;
   }
 
-  /** Opens a checkpoint by its name, such as `step-000020` or `step-20`. Throws BackboneError `checkpoint` if it is missing or broken. */
+  /**
+   * Opens a checkpoint by its name, such as `step-000020` or `step-20`. Throws BackboneError `checkpoint` if the
+   * checkpoint is missing or broken.
+   */
   async open(name: string): Promise<Checkpoint> {
     const names = await this.#names();
     const found = names.find((each) => each === name || `step-${stepOf(each)}` === name);
@@ -159,7 +162,7 @@ export class Checkpoints {
       if (name !== best.trim()) await removeWhole(path.join(this.dir, name));
   }
 
-  /** Returns names, oldest first. */
+  /** Returns the names of all checkpoints, oldest first. */
   async #names(): Promise<string[]> {
     const names = await readFolder(this.dir);
     return names.filter((name) => /^step-\d{6,}$/.test(name)).sort((a, b) => stepOf(a) - stepOf(b));
@@ -184,7 +187,10 @@ async function removeWhole(dir: string): Promise<void> {
   await rm(aside, { recursive: true, force: true });
 }
 
-/** Throws BackboneError `checkpoint` if a field is missing or impossible, or if the step does not match the folder. */
+/**
+ * Reads the state of a checkpoint. Throws BackboneError `checkpoint` if a field is missing or impossible, or if the
+ * step does not match the folder.
+ */
 async function readState(dir: string): Promise<TrainingState> {
   const seal = await readSeal(dir);
   if (seal === undefined)

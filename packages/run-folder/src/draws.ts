@@ -10,7 +10,7 @@ type Range = readonly [from: number, to: number];
  */
 export type Draws = readonly { readonly epoch: number; readonly ranges: readonly Range[] }[];
 
-/** Returns the draws that steps have taken. If a state has only a count, it means the first draws. */
+/** Returns the draws that steps have taken. A state that has only a count means the first draws. */
 export function drawsOf(state: { readonly groupsDrawn: number; readonly draws?: Draws }): Draws {
   if (state.draws !== undefined) return state.draws;
   return state.groupsDrawn === 0 ? [] : [{ epoch: 0, ranges: [[0, state.groupsDrawn]] }];

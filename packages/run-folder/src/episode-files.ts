@@ -7,7 +7,7 @@ import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } fr
 
 /** The beginning of every line. */
 const lineStart = '{"episode_id":';
-/** The id is searched in at most this number of bytes at the beginning of a line. */
+/** The number of bytes at the beginning of a line that must contain the id. */
 const maxIdBytes = 4096;
 
 export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;

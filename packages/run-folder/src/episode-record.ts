@@ -49,7 +49,7 @@ export type EpisodeRecord = {
 /** A line that was read from a file. */
 export type RecordedEpisode = EpisodeRecord & { readonly step: number; readonly phase: EpisodePhase };
 
-/** Converts to plain arrays, with logprobs and advantages of seven digits. */
+/** Converts a sample to plain arrays, with logprobs and advantages of seven digits. */
 export function toSampleRecord(sample: Sample): SampleRecord {
   return {
     agent_name: sample.agentName,

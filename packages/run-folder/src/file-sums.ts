@@ -7,8 +7,8 @@ import { checkHasEnd } from './read-regular-file.js';
 import { readTensorRanges } from './tensor-ranges.js';
 
 /**
- * The length and SHA-256 of each file of a checkpoint. Weights are read once to check both that they are unchanged and that every
- * number is finite.
+ * The length and SHA-256 of each file of a checkpoint. Weights are read only once to check that they are unchanged and
+ * that every number is finite.
  */
 export type FileSum = { readonly bytes: number; readonly sha256: string };
 export const isSum = (value: unknown): value is FileSum =>
@@ -40,7 +40,7 @@ async function readRange(handle: FileHandle, { start, end, dtype }: Range, hash:
   let isFinite = true;
   for (let at = start; at < end; ) {
     const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, end - at), at);
-    if (bytesRead === 0) return isFinite; // the file became shorter, which its hash will show
+    if (bytesRead === 0) return isFinite; // the file became shorter, so its hash will differ
     const piece = buffer.subarray(0, bytesRead);
     hash.update(piece);
     if (dtype !== undefined && hasNonFinite(piece, dtype)) isFinite = false;

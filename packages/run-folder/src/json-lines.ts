@@ -93,7 +93,10 @@ function completeLines(text: string): string[] {
     .slice(0, -1);
 }
 
-/** Returns an empty string if the file does not exist. Throws BackboneError `run_folder` if it cannot be read. */
+/**
+ * Reads a text file. Returns an empty string if the file does not exist. Throws BackboneError `run_folder` if it cannot
+ * be read.
+ */
 export function readTextFile(file: string): Promise<string> {
   return reading(file, async () => {
     try {

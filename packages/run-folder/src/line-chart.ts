@@ -21,7 +21,9 @@ export type LineChart = {
 type Frame = { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number };
 type Scale = { readonly at: (value: number) => number; readonly ticks: readonly number[] };
 
-/** More points cannot be distinguished at this size, so neighbours are averaged. */
+/**
+ * The maximum number of points in a line. More points cannot be distinguished at this size, so neighbours are averaged.
+ */
 const maxPoints = 400;
 
 export function renderLineChart({ title, xLabel, series, yRange, width = 720, height = 360 }: LineChart): string {

@@ -14,7 +14,10 @@ export async function readModelSource(dir: string): Promise<JsonObject | undefin
 /** This file is written into a model folder that was made from another source. */
 export const modelSourceFile = 'model_source.json';
 
-/** The paths of the hub's cache contain everything: the repository, the commit, and for weights the SHA-256. */
+/**
+ * Reads the source from the paths of the hub's cache. They contain the repository, the commit, and for weights the
+ * SHA-256.
+ */
 async function readHubSource(dir: string): Promise<JsonObject | undefined> {
   const [, id, commit] = /models--([^/\\]+)[/\\]snapshots[/\\](\w+)$/.exec(path.resolve(dir)) ?? [];
   if (id === undefined || commit === undefined) return undefined;

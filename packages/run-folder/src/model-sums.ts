@@ -4,8 +4,8 @@ import type { FileSum, FileSums } from './file-sums.js';
 import { sumBeginning } from './record-sums.js';
 
 /**
- * A resumed run reads its model folder again: the tokenizer, and the weights if it has no checkpoint yet. `model.json` contains the sums
- * of these files at the beginning of the run.
+ * `model.json` contains the sums of the model folder's files at the beginning of the run. A resumed run compares them,
+ * because it reads these files again: the tokenizer, and the weights if it has no checkpoint yet.
  */
 
 const isPartOfModel = (name: string): boolean => /^[^.].*\.(json|safetensors|jinja|txt|model)$/.test(name);

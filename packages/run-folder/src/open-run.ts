@@ -47,7 +47,7 @@ export async function createRunFolderAt(dir: string, options: RunContents): Prom
 
 type RunContents = Omit<NewRun, 'experimentDir' | 'experimentName'>;
 
-/** The unit of the learning-rate schedule: steps of the loop, including skipped ones. */
+/** The content of `rules.json`. The learning-rate schedule counts steps of the loop, including skipped ones. */
 const rules = { schedule: 'loop_steps' };
 
 async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }: RunContents): Promise<RunFolder> {

@@ -15,7 +15,10 @@ import { runFiles } from './run-files.js';
  * counts.
  */
 
-/** Returns undefined if the file cannot be read, or has fewer bytes. */
+/**
+ * Returns the SHA-256 of the first `bytes` bytes of a file. Returns undefined if the file cannot be read, or has fewer
+ * bytes.
+ */
 export async function sumBeginning(file: string, bytes: number): Promise<string | undefined> {
   const hash = createHash('sha256');
   let seen = 0;
@@ -48,7 +51,7 @@ async function listRecords(dir: string): Promise<readonly string[]> {
   return [runFiles.metrics, runFiles.evaluations, ...steps.map((name) => `episodes/${name}`)];
 }
 
-/** Returns sums of these files except empty ones. A file with its length in `known` is not read again. */
+/** Returns the sums of these files except empty ones. A file whose length equals that in `known` is not read again. */
 async function sumRecords(dir: string, names: readonly string[], known: FileSums = {}): Promise<FileSums> {
   const sums: Record<string, FileSum> = {};
   for (const name of names) {
@@ -63,7 +66,7 @@ async function sumRecords(dir: string, names: readonly string[], known: FileSums
 
 type SumsRead = { readonly sums: FileSums; readonly isBroken: boolean };
 
-/** A last line without an end was left by a killed writer. */
+/** Reads the recorded sums. Ignores a last line without an end, which a killed writer left. */
 async function readSums(dir: string): Promise<SumsRead> {
   const text = await readTextFile(path.join(dir, runFiles.sums));
   const sums = new Map<string, FileSum>();
@@ -102,8 +105,8 @@ export async function whileCut<T>(dir: string, change: () => Promise<T>): Promis
 }
 
 /**
- * Removes the part of each file after its known records: a record counts only once its sum is written. Resolves to descriptions of
- * what was removed.
+ * Removes the part of each file after its known records, because a record counts only once its sum is written. Resolves
+ * to descriptions of what was removed.
  */
 export async function cutUnknown(dir: string): Promise<readonly string[]> {
   const { sums } = await readSums(dir);

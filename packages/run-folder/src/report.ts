@@ -60,7 +60,7 @@ pre { background: #f6f8fa; padding: 1rem; border-radius: 6px; overflow: auto; ma
 
 const ofAnUpdate = new Set(['loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max']);
 
-/** Removes the entropy of a step that trained nothing, because this step has no entropy, and not an entropy of 0. */
+/** Removes the entropy of a step that trained nothing. Such a step has no entropy, not an entropy of 0. */
 function withoutUnmeasured(record: MetricsRecord): MetricsRecord {
   if (record['trained_tokens'] !== 0) return record;
   return { step: record.step, ...Object.fromEntries(Object.entries(record).filter(([key]) => !ofAnUpdate.has(key))) };

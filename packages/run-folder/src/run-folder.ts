@@ -76,7 +76,7 @@ export class RunFolder {
     this.#clock = clock;
   }
 
-  /** Returns hashes by the names in the configuration. */
+  /** Returns the hashes of the code, by the names in the configuration. */
   async readCodeHashes(): Promise<Readonly<Record<string, string>>> {
     const text = await readFile(this.#path('code'), 'utf8').catch(() => '{}');
     const hashes = Object.entries(parseJsonObject(text) ?? {});
@@ -200,7 +200,7 @@ export class RunFolder {
     await this.log('resumed', { step: state.step, ...(told.length === 0 ? {} : { repairs: told }) });
   }
 
-  /** Resolves to descriptions of what was wrong. */
+  /** Removes everything after `lastStep`. Resolves to descriptions of what was wrong. */
   async #cutAfter(lastStep: number): Promise<readonly string[]> {
     const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= lastStep;
     await this.#cut('metrics', isKept);
@@ -215,7 +215,10 @@ export class RunFolder {
     return [...repairs, ...(await this.#missingSteps(lastStep))];
   }
 
-  /** Describes changes of records since they were written, and of the tokenizer in `modelDir` if the run began with that folder. */
+  /**
+   * Describes changes of the records since they were written. If `modelDir` is the folder that the run began with, also
+   * describes changes of its tokenizer.
+   */
   async findChanges(modelDir?: string): Promise<readonly string[]> {
     const records = await findChangedRecords(this.dir);
     const models = modelDir === undefined ? [] : await this.findModelChanges(modelDir, isTokenizerFile);
@@ -249,7 +252,7 @@ export class RunFolder {
     await this.#writing('tasks', (file) => replaceFile(file, `${JSON.stringify(tasks, null, 2)}\n`));
   }
 
-  /** Writes the present report.html. A report that cannot be made never ends a run; it becomes a notice. */
+  /** Writes report.html from the present records. If this fails, the run continues and the user gets a notice. */
   async writeReport(): Promise<void> {
     await this.#drawing('report.html', () => this.#writeReport());
   }

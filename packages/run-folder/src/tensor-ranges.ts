@@ -9,7 +9,7 @@ export type TensorRange = {
   readonly end: number;
 };
 
-/** A larger header is invalid. This is the limit of the format, in bytes. */
+/** The limit of the format for a header, in bytes. A file with a larger header is invalid. */
 const maxHeaderBytes = 100_000_000;
 
 async function readHeader(handle: FileHandle, size: number): Promise<Buffer | undefined> {

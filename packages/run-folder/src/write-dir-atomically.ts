@@ -5,8 +5,8 @@ import { makeFolders } from '@agentjet/core';
 import { isRunning } from './writer-claim.js';
 
 /**
- * A folder exists as a whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill
- * at any moment leaves the previous state. The next write removes the leftovers of the killed write.
+ * Writes folders that exist as a whole or not at all. A folder is written under a temporary name, flushed to disk, and
+ * renamed. A kill at any moment leaves the previous state. The next write removes the leftovers of the killed write.
  */
 
 /** Lets `write` fill an empty folder, then moves it to `dir` in place of any existing folder. If `write` or the disk fails, it rejects with that error and `dir` is unchanged. */
@@ -57,8 +57,8 @@ async function removeLeftovers(target: string): Promise<void> {
 }
 
 /**
- * Returns false for this process, because it writes a folder only once at a time. Its leftovers are from an earlier
- * write, and can be removed.
+ * Returns whether the process with this id may still be writing the folder. Returns false for this process, because it
+ * makes only one write of a folder at a time. Its leftovers are from an earlier write and can be removed.
  */
 function isAlive(pid: number): boolean {
   return pid !== process.pid && isRunning(pid);
@@ -72,12 +72,15 @@ async function flushTree(dir: string): Promise<void> {
   await flushDir(dir);
 }
 
-/** Windows cannot flush a folder. A rename is durable there without a flush. */
+/** Flushes a folder, except on Windows, which cannot flush a folder. On Windows a rename is durable without a flush. */
 async function flushDir(dir: string): Promise<void> {
   if (process.platform !== 'win32') await flush(dir, 'r');
 }
 
-/** Windows flushes only files that are open for writing; POSIX flushes a folder only if it is open for reading. */
+/**
+ * Flushes a file or a folder. Windows flushes only files that are open for writing (`r+`). POSIX flushes a folder only
+ * if it is open for reading (`r`).
+ */
 async function flush(file: string, mode: 'r' | 'r+'): Promise<void> {
   const handle = await open(file, mode);
   try {

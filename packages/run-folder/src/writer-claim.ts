@@ -8,9 +8,10 @@ import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 
 /**
- * Only one process writes a run folder at a time, because two writers would damage each other's lines. `writer.json` names it and is
- * touched every five seconds. On the same machine a claim is valid as long as its process lives. A claim of another machine, which shares
- * the disk, is valid until its last heartbeat is 30 seconds old.
+ * Only one process writes a run folder at a time, because two writers would damage each other's lines. `writer.json`
+ * names this process and is written again every five seconds. On the same machine a claim is valid as long as its
+ * process exists. A claim of another machine, which shares the disk, is valid until its last heartbeat is 30 seconds
+ * old.
  */
 type Writer = {
   readonly owner: string;
@@ -94,7 +95,10 @@ async function linkIfFree(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Removes a claim that is dead or is taken over. If another process has claimed the folder in the meantime, restores that claim. */
+/**
+ * Removes a claim whose process has ended, or a claim that is taken over. If another process has claimed the folder in
+ * the meantime, restores that claim.
+ */
 async function removeDead(file: string, takesOver: boolean): Promise<void> {
   const text = await readText(file);
   const writer = toWriter(text);
@@ -118,7 +122,10 @@ function inUse(file: string, { pid, host, heartbeat }: Writer): BackboneError {
   );
 }
 
-/** Throws if another process took the folder over, for example because this one was suspended for longer than a claim is valid. */
+/**
+ * Throws if another process took the folder over. This can happen if this process was suspended for longer than a claim
+ * is valid.
+ */
 export async function checkWriting(file: string): Promise<void> {
   const writer = toWriter(await readText(file));
   if (writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer)) throw inUse(file, writer);
@@ -126,9 +133,9 @@ export async function checkWriting(file: string): Promise<void> {
 
 async function beat(file: string): Promise<void> {
   const writer = toWriter(await readText(file));
-  // The claim was taken over, or removed together with the folder.
+  // Another process took the claim over, or the claim was removed together with the folder.
   if (writer?.owner !== owner || !claimed.has(file)) return;
-  // The next heartbeat may succeed.
+  // A failed write is ignored, because the next heartbeat may succeed.
   await replaceFile(file, JSON.stringify(self()), { isFlushed: false }).catch(() => undefined);
 }
 
@@ -137,7 +144,8 @@ function removeAll(): void {
     try {
       if (!isOthers(readFileSync(file, 'utf8'))) rmSync(file, { force: true });
     } catch {
-      // The file is missing, or the disk has become read-only: the process ends soon, and the claim with it.
+      // The file is missing, or the disk has become read-only. The claim is still invalid soon, because the process
+      // ends.
     }
   }
 }
