@@ -151,8 +151,8 @@ export type Episode = {
   readonly logMetrics: Readonly<Record<string, number>>;
   readonly seconds: number;
   /**
-   * Seconds of the episode that the judge took. A group's judge also waits for the rest of its group. Absent if no
-   * judge was asked here.
+   * The seconds of the episode that the judge took. They include the time that a group's judge waits for the other
+   * episodes. Absent if no judge was asked here.
    */
   readonly secondsJudging?: number;
   /** See `Tuner.attempt`. Absent means 1. */

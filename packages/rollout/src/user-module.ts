@@ -46,10 +46,10 @@ function parseReference(reference: string, named: string): { readonly file: stri
 }
 
 /**
- * TypeScript is always loaded as ES modules, even if the nearest package.json says otherwise, because CommonJS would
- * load a second copy of our packages. JavaScript that looks like an ES module is loaded as one too, if no package.json
- * sets its type. If the user's folder lacks a package, it is resolved from where this package is installed, so a
- * workflow file can be anywhere.
+ * The module with the hooks that decide how a user's files are loaded. TypeScript is always loaded as ES modules, even
+ * if the nearest package.json says otherwise, because CommonJS would load a second copy of our packages. JavaScript
+ * that looks like an ES module is also loaded as an ES module, if no package.json sets its type. If the user's folder
+ * lacks a package, the package is resolved from the location of this package, so a workflow file can be anywhere.
  */
 const hooks = new URL('../threads/user-module-hooks.mjs', import.meta.url);
 
@@ -58,7 +58,7 @@ type UserModuleHooks = {
   readonly resolveSync: unknown;
 };
 
-/** The installed types are those of Node 20. */
+/** The type of `node:module` with `registerHooks`. The installed types are those of Node 20, which lack it. */
 type MaybeSynchronous = { readonly registerHooks?: (hooks: { readonly resolve: unknown }) => unknown };
 
 let isRegistered = false;
@@ -68,15 +68,16 @@ async function registerTypeScript(): Promise<void> {
   const { register } = await import('tsx/esm/api');
   if (isRegistered) return;
   isRegistered = true;
-  // The hook that was registered last is asked first. So our hook also answers the requests of tsx.
+  // Node calls the hook that was registered last first. So our hook also handles the requests of tsx.
   await registerHooks({ parentURL: import.meta.url });
   register();
   process.setSourceMapsEnabled(true);
 }
 
 /**
- * Node 26 warns about `module.register`. Early releases of Node 22 and 24 have an unfinished `registerHooks`, whose
- * `require` passes conditions of another type.
+ * Registers the hooks. Node 26 warns about `module.register`, so `registerHooks` is used from Node 26 on. It is not
+ * used before, because early releases of Node 22 and 24 have an unfinished `registerHooks`, whose `require` passes
+ * conditions of another type.
  */
 async function registerHooks(data: { readonly parentURL: string }): Promise<void> {
   const { registerHooks: registerInThread } = module as MaybeSynchronous;

@@ -11,7 +11,7 @@ export abstract class Workflow implements WorkflowLike {
 
 /** A workflow without state. */
 export type WorkflowFunction = (task: Task, tuner: Tuner) => Promise<WorkflowOutput> | WorkflowOutput;
-/** A workflow with state. Each instance lives for one episode. */
+/** A workflow with state. Each episode gets a separate instance. */
 export type WorkflowClass = new () => WorkflowLike & { readonly trainableTargets?: readonly string[] | undefined };
 
 /** A workflow that a user may pass: a class, or a plain function if it has no state. */

@@ -1,7 +1,7 @@
 /**
- * Frameworks split a turn of the model into parts or items. This function groups the parts by the id of their turn,
- * even if one message holds several turns. Parts without an id come from another model, and are never grouped with
- * parts that have one.
+ * Groups the parts of messages by the id of their turn. Frameworks split a turn of the model into parts or items, and
+ * one message may hold several turns. Parts without an id come from another model, and are never grouped with parts
+ * that have one.
  */
 export function groupByTurn<P>(parts: readonly P[], turnOf: (part: P) => unknown): readonly (readonly P[])[] {
   const groups: { readonly turn: unknown; readonly parts: P[] }[] = [];

@@ -2,9 +2,9 @@ import { isSameJsonText, type AssistantMessage, type ToolCall } from '@agentjet/
 
 /**
  * Frameworks rewrite the model's own turns: they parse and reprint arguments, drop reasoning and trim blanks. But most
- * of them keep opaque data together with a message. An adapter stores the turn there, as plain JSON and as the model
- * wrote it. When the message returns, the adapter uses the stored turn if the framework's version still says the same.
- * If the message was edited on purpose, the edited version is used.
+ * of them keep opaque data together with a message. An adapter stores the turn in that data, as plain JSON and as the
+ * model wrote it. When the message returns, the adapter uses the stored turn if the framework's version has the same
+ * content. If the message was edited on purpose, the edited version is used.
  */
 export type ShownMessage = {
   readonly content: string;
@@ -21,12 +21,12 @@ export type ShownToolCall = {
   readonly arguments: unknown;
 };
 
-/** The entry in which a framework carries the kept turn, such as in LangChain's `additional_kwargs`. */
+/** The name of the entry that contains the kept turn, such as in LangChain's `additional_kwargs`. */
 export const keptTurnKey = 'agentjet';
 
 /**
- * Returns the kept turn, or undefined if there is none or the shown message says something else. The returned turn
- * has the thinking of the shown message. The tracker restores the original thinking, unless
+ * Returns the kept turn, or undefined if there is none or if the shown message has other content. The returned turn has
+ * the thinking of the shown message. The tracker restores the original thinking, unless
  * `context_tracker.history_policy` is `as_sent`.
  */
 export function restoreTurn(kept: unknown, shown: ShownMessage): AssistantMessage | undefined {

@@ -1,8 +1,8 @@
 import type { ChatDelta, ChatModel, ChatRequest, ChatResponse } from '@agentjet/core';
 
 /**
- * Streams a model call for frameworks that read an iterator. It yields deltas as the engine produces them and returns
- * the whole response. If the loop is left early, the call is aborted and leaves no sample.
+ * Streams a model call for frameworks that read an iterator. The generator yields deltas as the engine produces them
+ * and returns the whole response. If the caller leaves its loop early, the call is aborted and leaves no sample.
  */
 export async function* streamChat(
   model: ChatModel,

@@ -120,8 +120,8 @@ export class EpisodeSessions {
 }
 
 /**
- * Checks a new session and wraps it. A session that cannot be used is closed here, because no other code knows about
- * it.
+ * Checks a new session and wraps it. A session that cannot be used is closed here, because no other code has a
+ * reference to it.
  */
 async function guard(session: Session, options: GuardOptions): Promise<GuardedSession> {
   try {

@@ -12,8 +12,9 @@ import {
 import type { Action, Observation, OpenSession, Session, StepResult, ToolResult } from './environment.js';
 
 /**
- * Wraps a session for a workflow. Calls run one at a time, in order. A call that takes too long or gets lost ends the
- * session and fails the episode directly, because a framework may pass errors of tools to the agent as text.
+ * Wraps a session for a workflow. Calls run one at a time, in order. If a call takes too long or gets lost, the session
+ * ends and the episode fails directly. An error that only the call throws might not fail the episode, because a
+ * framework may pass errors of tools to the agent as text.
  */
 
 export type GuardOptions = {
@@ -120,8 +121,8 @@ export class GuardedSession implements OpenSession {
 }
 
 /**
- * Converts a refusal to score into a failure that nobody's agent caused: scoring is not an action of the agent, so an
- * environment that refuses it is broken.
+ * Converts a refusal to score into a failure that no agent caused. Scoring is not an action of the agent, so an
+ * environment that refuses to score is broken.
  */
 function asNobodysFailure(error: unknown): never {
   if (!(error instanceof EnvironmentError)) throw error;

@@ -24,7 +24,7 @@ export function limitSessions(environment: Environment, maxSessions: number): En
 
 function tasksOf(environment: Environment, split: string): ReturnType<NonNullable<Environment['tasks']>> {
   const tasks = environment.tasks?.(split);
-  if (tasks === undefined) throw new TypeError('The environment had tasks.');
+  if (tasks === undefined) throw new TypeError('The environment no longer has the method tasks.');
   return tasks;
 }
 

@@ -20,7 +20,7 @@ export class Conversations {
     this.#onTurn = onTurn;
   }
 
-  /** Returns the same model, but keeps its answers. */
+  /** Returns the model with a `generate` that also records its answers. */
   listen(model: ChatModel, agentName: string): ChatModel {
     return {
       ...model,

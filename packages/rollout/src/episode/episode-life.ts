@@ -23,7 +23,7 @@ export type EpisodeLife = {
 /** Without `timeoutMs`, the episode lasts until it is closed. */
 type LifeOptions = { readonly timeoutMs?: number; readonly timeoutName?: string | undefined };
 
-/** The longest delay of a timer, 24 days. A longer one fires at once. */
+/** The longest delay of a timer, 24 days. A timer with a longer delay fires at once. */
 const longestMs = 2 ** 31 - 1;
 /** `clock` measures how long the episode has waited for its models. */
 type LifeIdentity = {

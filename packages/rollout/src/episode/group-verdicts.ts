@@ -44,7 +44,7 @@ export class GroupVerdicts {
     };
   }
 
-  /** Notes that the episode of this place has ended and will not ask the judge. */
+  /** Records that the episode of this place has ended and will not ask the judge. */
   end(place: number): void {
     this.#waiting.delete(place);
     this.#ended.add(place);

@@ -36,7 +36,8 @@ export async function judgeAgain(
   for (let gapMs = firstGapMs; ; gapMs = isWoken ? gapMs : Math.min(2 * gapMs, longestGapMs)) {
     if (patienceMs !== null && waitedMs + gapMs > patienceMs) throw thrown;
     onAway(toErrorMessage(thrown));
-    // A judge that answers others but not this episode is asked once more, and then only after the whole gap.
+    // If the judge answers another episode, this episode asks at once. If that request fails, it asks again only after
+    // the whole gap.
     const gap = { signal, sleep, onBack: isWoken ? undefined : onBack };
     const sleptMs = await restFor(gapMs, gap);
     isWoken = sleptMs !== undefined;

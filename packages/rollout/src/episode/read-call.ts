@@ -1,8 +1,9 @@
 import { isJsonObject, type ChatMessage, type JsonObject } from '@agentjet/core';
 
 /**
- * Reads the request and the answer of a framework's model as text for people. It knows the shapes that most frameworks
- * use, but no particular framework. The result is not trained, so parts that cannot be read are left out.
+ * Reads the request and the answer of a framework's model as text for people. It supports the shapes that most
+ * frameworks use, and depends on no particular framework. The result is not trained, so parts that cannot be read are
+ * left out.
  */
 export function readMessages(args: readonly unknown[]): readonly ChatMessage[] {
   const [request] = args;

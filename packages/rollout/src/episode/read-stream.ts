@@ -2,7 +2,7 @@ import type { ChatMessage } from '@agentjet/core';
 import { readAnswer } from './read-call.js';
 
 /**
- * Assembles a streamed answer from its pieces, as text for people. It knows the pieces of OpenAI's client and of the
+ * Assembles a streamed answer from its pieces, as text for people. It supports the pieces of OpenAI's client and of the
  * frameworks that have an adapter.
  */
 

@@ -11,7 +11,7 @@ type OnStray = (error: unknown) => void;
 const current = new AsyncLocalStorage<OnStray>();
 let isListening = false;
 
-/** Runs `work` and sends the errors that it loses, now or later, to `onStray`. */
+/** Runs `work` and passes the errors that it does not catch, now or later, to `onStray`. */
 export function catchStrayErrors<T>(onStray: OnStray, work: () => T): T {
   if (!isListening) {
     isListening = true;

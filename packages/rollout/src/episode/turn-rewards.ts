@@ -18,7 +18,7 @@ export class TurnRewards {
   }
 
   /**
-   * Notes a reward. Throws WorkflowError `bad_reward` for a value that is not finite, and `no_turn` if the agent has
+   * Records a reward. Throws WorkflowError `bad_reward` for a value that is not finite, and `no_turn` if the agent has
    * made no turn.
    */
   give(value: number, { agent }: { readonly agent?: string } = {}): void {

@@ -38,7 +38,10 @@ export function watchAnswer(answer: unknown, watch: Watch): unknown {
   return watchValue(answer, watch);
 }
 
-/** The promises of OpenAI's and Anthropic's clients read the body when they are awaited. */
+/**
+ * Returns whether the answer is a promise of OpenAI's or Anthropic's client. Such a promise reads the body when it is
+ * awaited.
+ */
 function isFetched(answer: unknown): answer is Fetched {
   return answer instanceof Promise && 'parseResponse' in answer && typeof answer.parseResponse === 'function';
 }

@@ -4,8 +4,8 @@ import { isJsonObject, isReward, rewardRange, WorkflowError, type WorkflowOutput
 export type CheckedOutput = Required<WorkflowOutput>;
 
 /**
- * Throws WorkflowError `bad_output`, which names the field and the value seen. `targets` are the targets of the
- * episode's agents. `policyNames` are further names that rewards may use.
+ * Checks the output of a workflow. Throws WorkflowError `bad_output`, which names the field and the value seen.
+ * `targets` are the targets of the episode's agents. `policyNames` are further names that rewards may use.
  */
 export function checkOutput(
   value: unknown,

@@ -44,7 +44,10 @@ function checkCount(name: string, found: number, limit: number): void {
   );
 }
 
-/** The messages were not validated yet, so values that are not strings are skipped. A later check refuses them. */
+/**
+ * Calls `visit` with the texts of the messages. It skips values that are not strings, because the messages were not
+ * validated yet. A later check refuses such values.
+ */
 function eachText(messages: readonly ChatMessage[], visit: (text: string) => void): void {
   for (const message of messages) {
     const { content, reasoning, toolCalls } = (message ?? {}) as Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ import type { CallLedger } from './call-ledger.js';
 import { rejectPaced } from './reject-paced.js';
 import { linkSignals } from './signals.js';
 
-/** Wraps a foreign model for an episode. Its calls are counted and end with the episode. */
+/** Wraps a model behind an API for an episode. Its calls are counted, and they are aborted when the episode ends. */
 export function createGuardedModel(
   model: ChatModel,
   {

@@ -37,7 +37,10 @@ export function hashPrompt(ids: Int32Array): string {
   return hash('sha256', bytes, 'base64url').slice(0, 22);
 }
 
-/** Calls that are not trained are numbered separately. */
+/**
+ * Returns the name under which the agent's calls that are not trained are numbered. They are numbered separately from
+ * the trained ones.
+ */
 export const untrainedIndex = (agentName: string): string => `${agentName}\u0000untrained`;
 
 export type ReplayParts = {

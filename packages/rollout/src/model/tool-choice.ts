@@ -5,9 +5,10 @@ import type { ChatTemplate } from '@agentjet/tokenizer';
 export type ChosenTools = { readonly request: ChatRequest; readonly opening: string | undefined };
 
 /**
- * `none` hides the tools, because without them in the prompt the model has no reason to call one. (The tracker counts a
- * fork, because such a prompt differs from a prompt with tools.) `required` and a named tool give the model the opening
- * of a call as prompt tokens that are not trained. The model writes the rest.
+ * Applies the tool choice of a request. `none` hides the tools, because without them in the prompt the model has no
+ * reason to call one. (The tracker counts a fork, because such a prompt differs from a prompt with tools.) `required`
+ * and a named tool give the model the opening of a call as prompt tokens that are not trained. The model writes the
+ * rest.
  */
 export function applyToolChoice(request: ChatRequest, template: ChatTemplate): ChosenTools {
   const { toolChoice = 'auto', tools = [], ...rest } = request;

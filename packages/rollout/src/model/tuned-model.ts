@@ -73,8 +73,8 @@ export function createTunedModel(options: TunedChatOptions): CountingChatModel &
       const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) =>
         rejectPaced(options.signal, error),
       );
-      // A caller that awaits the answer gets the error. If the workflow has ended, nobody awaits the answer, and this
-      // must not crash the process.
+      // This prevents an unhandled rejection. A caller that awaits the answer still gets the error. If the workflow has
+      // ended, nobody awaits the answer, and its rejection must not crash the process.
       answer.catch(() => {});
       return answer;
     },
@@ -132,7 +132,7 @@ function refuseOtherRequest(
   }
 }
 
-/** Answers a retry with the first call's answer, as one burst of deltas. */
+/** Answers a repeated request with the first call's answer, and emits all of its deltas at once. */
 function repeat(options: TunedChatOptions, response: ChatResponse, callOptions: ChatOptions): ChatResponse {
   options.ledger.count('repeated');
   replayDeltas(response, callOptions);
@@ -212,13 +212,16 @@ async function call(
     isTrainable,
     promptHash: hashPrompt(turn.promptIds),
   });
-  // The engine may have answered many calls at once, and the code of all their agents must not run in one turn of the
-  // event loop.
+  // The call waits for a separate turn of the event loop. The engine may have answered many calls at once, and the code
+  // of all their agents must not run in one turn.
   await ownTurn();
   return response;
 }
 
-/** Calls that are not trained have separate seeds, so they do not change what the trained calls sample. */
+/**
+ * Returns the number and the seed of the next call. Calls that are not trained have separate seeds, so they do not
+ * change what the trained calls sample.
+ */
 function takeSeed(
   { agent: { agentName }, ledger, seed }: TunedChatOptions,
   isTrained: boolean,

@@ -2,9 +2,9 @@ import { recordCall } from '../episode/untrained-calls.js';
 import { watchCalls } from './watch-calls.js';
 
 /**
- * Marks the errors of a debug model's calls, so a failed episode knows whose call failed, and records the calls. The
- * agent gets the same object that was passed. The methods that make calls are replaced on this object, once, and behave
- * as before.
+ * Records the calls of a debug model and marks their errors with the agent, so that the error of a failed episode can
+ * name the agent. The agent gets the same object that was passed. The methods that make calls are replaced on this
+ * object, once, and behave as before.
  */
 
 const marked = new WeakMap<object, string>();

@@ -10,7 +10,10 @@ import { errorChain } from './readable-error.js';
  */
 export type OutageCause = {
   readonly source: 'debug_model' | 'judge' | 'engine' | 'environment' | 'connection' | 'workflow';
-  /** The host that the error names. If it names none, the source of the outage. A debug model also names its agent. */
+  /**
+   * The host that the error names. If it names none, this is the source of the outage, and for a debug model also the
+   * agent.
+   */
   readonly host: string;
   /** The innermost message, which usually says the most. */
   readonly message: string;
@@ -39,7 +42,7 @@ function sourceOf(outage: Outage, chain: readonly object[]): OutageCause['source
   return chain.some((error) => error instanceof JudgeError) ? 'judge' : 'workflow';
 }
 
-/** Returns undefined if the failure is the agent's. */
+/** Returns the cause of the outage. Returns undefined if the agent caused the failure. */
 export function outageOf(thrown: unknown): OutageCause | undefined {
   const chain = errorChain(thrown);
   const innermost = chain.at(-1) ?? {};

@@ -5,8 +5,8 @@ const properties = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 
 
 /**
  * Returns a version of a thrown value that is safe to inspect. User code may throw anything: a revoked proxy, or an
- * error whose cause is a getter that throws. Inspecting such a value would end the whole run, so it is replaced by an
- * error that says what is known.
+ * error whose cause is a getter that throws. Inspecting such a value would end the whole run, so the value is replaced
+ * by an error with the details that could be read.
  */
 export function toReadable(thrown: unknown): unknown {
   try {
