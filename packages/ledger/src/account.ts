@@ -22,7 +22,10 @@ export type Account = {
   readonly unfinished: number;
 };
 
-/** Counts one policy's parts of episodes. Without a name it counts the episodes, which are trained once any policy has trained them. */
+/**
+ * Counts one policy's parts of episodes. Without `policy`, it counts whole episodes. A whole episode is trained once
+ * any policy has trained it.
+ */
 export function accountOf(state: LedgerState, policy?: string): Account {
   const { unfinished: lost, droppedByReason: reasons, ...over } = state.finished.countsOf(policy);
   const counts = { assigned: 0, pooled: 0, ended: 0, running: 0, ...over };
@@ -44,7 +47,7 @@ export function accountOf(state: LedgerState, policy?: string): Account {
   return { acknowledged, ...others, unscored, droppedByReason, running, unfinished };
 }
 
-/** Returns undefined if the policy has no part in the episode. */
+/** Returns the policy's part of the episode, or undefined if the policy has no part in it. */
 function partOf(state: LedgerState, episode: LedgerEpisode, policy: string | undefined): EpisodePart | undefined {
   if (policy === undefined) return episode;
   const group = state.groups.get(episode.groupId);

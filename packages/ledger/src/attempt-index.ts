@@ -17,8 +17,8 @@ export type Flight = {
 };
 
 /**
- * Indexes groups with an open place, groups in flight, and running attempts. The state holds the same facts. The index
- * saves a claim and the trainer from visiting every group and episode of a large swarm.
+ * Indexes groups with an open place, groups in flight, and running attempts. The state contains the same facts. With
+ * the index, a claim and the trainer do not have to visit every group and episode of a large swarm.
  */
 export class AttemptIndex {
   readonly #state: LedgerState;
@@ -45,7 +45,10 @@ export class AttemptIndex {
     return this.#running.size;
   }
 
-  /** Returns attempts that neither ended nor were dropped, as a copy, because the caller may drop some while it iterates. */
+  /**
+   * Returns the ids of attempts that neither ended nor were dropped. The list is a copy, because the caller may drop
+   * attempts while it iterates.
+   */
   get running(): readonly string[] {
     return [...this.#running.keys()];
   }

@@ -127,7 +127,10 @@ function chooseOwn(
   return { own, short };
 }
 
-/** A share that lacks groups lends its places if none of its groups is being sampled and nobody could draw one for it. */
+/**
+ * Returns whether groups of other shares may take the places of the shares that lack groups. They may if the batch is
+ * elastic, none of the lacking groups is being sampled, and no client could draw one.
+ */
 function mayFill(
   ledger: Flying,
   rules: BatchRules,

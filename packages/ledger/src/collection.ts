@@ -21,7 +21,7 @@ export type Collection = (typeof collections)[number];
 export type Look = {
   /** If true, no more groups will come, and a smaller batch is trained too. */
   readonly isLast?: boolean;
-  /** Shares that nobody works for now. */
+  /** Shares for which no client works now. */
   readonly idle?: ReadonlySet<string>;
   /** Whether the clients ask for the step. */
   readonly isAgreed?: boolean;

@@ -15,7 +15,7 @@ export type DrawRules = LedgerRules & {
   readonly maxStaleness: number;
   /** The parts that the run begins with. If absent, there is one share. */
   readonly parts?: Parts;
-  /** If true, a share that nobody works for lends its places. Otherwise the batch waits for it. */
+  /** If true, a share for which no client works lends its places. Otherwise the batch waits for it. */
   readonly isElastic?: boolean;
   /** Default: `enough_tasks`. */
   readonly collection?: Collection;
@@ -54,7 +54,7 @@ const mostAhead = ({ batchSize, maxStaleness, oversubscribe }: DrawRules): numbe
 
 type Need = { readonly share: string; readonly need: number };
 
-/** Returns shares that may use the places of shares that nobody works for. */
+/** Returns the shares that may use the places of shares for which no client works. */
 function borrowers(needs: readonly Need[], { idle = new Set() }: Look): readonly Need[] {
   const sum = (rows: readonly Need[]): number => rows.reduce((total, { need }) => total + Math.abs(need), 0);
   const lendable = sum(needs.filter(({ share, need }) => need > 0 && idle.has(share)));

@@ -5,7 +5,10 @@ type EndFacts = Pick<EndRecord, 'groupId' | 'episodeId' | 'reward' | 'bodyHash' 
   /** Defaults for an end that gives no other values. */
   Pick<EndRecord, 'policy' | 'revision'>;
 
-/** Returns the record of an accepted end. Keys are copied one by one, because spreading optional keys costs more than everything else. */
+/**
+ * Returns the record of an accepted end. Keys are copied one by one, because spreading optional keys takes longer than
+ * all other work here.
+ */
 export function toEndRecord(end: NewEnd, facts: EndFacts): EndRecord {
   const record: { -readonly [Key in keyof EndRecord]: EndRecord[Key] } = {
     kind: 'end',

@@ -15,13 +15,13 @@ export type FinishedCounts = {
 };
 
 /**
- * Groups that are over for good, with their episodes. Their other records may be gone. A late end or claim may ask for
- * any of them, so they are remembered for the whole run. If the store has a record, memory keeps only its number, and
- * the record is read from the store.
+ * Groups that are over for good, with their episodes. Their other records may be gone. A late end or claim may name any
+ * of these groups, so they are kept for the whole run. If the store has a record, memory keeps only its number, and the
+ * record is read from the store.
  */
 export class FinishedGroups {
   readonly #read: ReadFinished | undefined;
-  /** Records that the store does not have, or not yet. */
+  /** Records that are not in the store, or not in the store yet. */
   readonly #held = new Map<string, FinishedRecord>();
   readonly #heldEpisodes = new Map<string, FinishedEpisode>();
   readonly #heldClaims = new Map<string, string>();
@@ -77,7 +77,7 @@ export class FinishedGroups {
     return held ?? this.#findEpisode(episodeId, (episode) => episode.episodeId === episodeId);
   }
 
-  /** Returns the episode that a claim made. */
+  /** Returns the id of the episode that a claim began. */
   claimed(claimId: string): string | undefined {
     const held = this.#heldClaims.get(claimId);
     return held ?? this.#findEpisode(claimId, (episode) => episode.claimId === claimId)?.episodeId;

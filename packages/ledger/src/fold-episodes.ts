@@ -3,7 +3,7 @@ import { LedgerError } from './ledger-error.js';
 import type { EndRecord, ScoreRecord } from './records.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
-/** Throws LedgerError `broken_record` unless the condition holds. */
+/** Throws LedgerError `broken_record` unless the condition is true. */
 export function requireRecord(condition: boolean, problem: string): asserts condition {
   if (condition) return;
   throw new LedgerError('broken_record', `The ledger contradicts itself: ${problem}.`);
@@ -37,8 +37,8 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
 }
 
 /**
- * Leaves out the rows, which are large and which few readers need. Copies the keys one by one, because it takes longer to
- * remove two keys from a copy than to apply the rest of the record.
+ * Returns the record without its content and bytes, which are large and which few readers need. It copies the keys one
+ * by one, because it takes longer to remove two keys from a copy than to apply the rest of the record.
  */
 function withoutContent(record: EndRecord): Omit<EndRecord, 'content' | 'bytes'> {
   const { rewards, turnRewards } = record;

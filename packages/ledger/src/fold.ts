@@ -39,7 +39,7 @@ export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   return state;
 }
 
-/** Looks in `groups` first, because most groups that are asked for are open. */
+/** Returns whether the group is finished. It looks in `groups` first, because most requested groups are open. */
 const isFinished = ({ groups, finished }: LedgerState, groupId: string): boolean =>
   !groups.has(groupId) && finished.has(groupId);
 

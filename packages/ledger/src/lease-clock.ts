@@ -1,7 +1,7 @@
 /**
- * The clock of leases and other time limits. It stops while nobody could be served: while the run is paused, recovers
- * or changes weights. It reads the time only when asked. If the machine slept or its clock jumped, it counts at most
- * `maxStepMs` since the last reading.
+ * The clock of leases and other time limits. It stops while no client can be served: while the run is paused, recovers
+ * or changes weights. It has no timer. It reads the time only if one of its methods is called. If the machine slept or
+ * its clock jumped, it counts at most `maxStepMs` since the last reading.
  */
 export class LeaseClock {
   readonly #now: () => number;

@@ -38,7 +38,10 @@ function requireFinite(
     requireReward(episodeId, reward);
 }
 
-/** Throws LedgerError `unknown_group`, `bad_rules`. */
+/**
+ * Throws LedgerError `unknown_group` if the id is already in use, and `bad_rules` if `numPlaces` is not a whole number
+ * of at least 1.
+ */
 export function requireNewGroup(state: LedgerState, { groupId, numPlaces }: NewGroup): void {
   if (state.groups.has(groupId) || state.finished.has(groupId)) {
     throw new LedgerError('unknown_group', `The group "${groupId}" exists already; give each draw another id.`);

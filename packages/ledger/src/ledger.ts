@@ -52,9 +52,9 @@ import { createState, type LedgerEpisode, type LedgerGroup, type LedgerState, ty
 import { SuspectTasks } from './suspect-tasks.js';
 
 /**
- * The ledger of a run. It decides every change, which becomes records, and the records change the state, all in one turn of
- * the event loop. `journal` receives the records so that a run or a swarm server can write them; without it they are only in
- * memory. The ledger starts no timers: its owner calls `expire` every second.
+ * The ledger of a run. Each of its methods turns a change into records and applies these records to the state, all in
+ * one turn of the event loop. `journal` receives the records so that a run or a swarm server can write them; without it
+ * they are only in memory. The ledger starts no timers: its owner calls `expire` every second.
  */
 export class Ledger {
   readonly state: LedgerState;
@@ -115,7 +115,7 @@ export class Ledger {
     return this.#index.flightOf(defaultPolicy);
   }
 
-  /** Returns the present view for the batches of a policy. */
+  /** Returns the parts of the ledger that the batches of a policy need, in their present state. */
   of(policy: string): Flying {
     return { policy, state: this.state, line: lineOf(this.state, policy), flight: this.#index.flightOf(policy) };
   }
@@ -133,7 +133,10 @@ export class Ledger {
     return this.group(group.groupId);
   }
 
-  /** Returns the oldest open place of the groups that pass, of evaluations first. Returns undefined if there is none. */
+  /**
+   * Returns the oldest open place of the groups that pass. Places of evaluations come first. Returns undefined if there
+   * is none.
+   */
   nextPlace(passes: (group: Readonly<LedgerGroup>) => boolean = () => true): OpenPlace | undefined {
     const groups = this.#index.openGroups().filter((group) => group.fate === undefined && passes(group));
     for (const group of byUrgency(groups)) {
@@ -225,7 +228,7 @@ export class Ledger {
       requireRewards(score.episodeId, score);
     }
     const record: ScoreRecord = { kind: 'score', groupId, revision, scores };
-    if (group.scoreRevision === revision) return; // the answer to the first request was lost
+    if (group.scoreRevision === revision) return; // the request is repeated, because its first answer was lost
     requireReplaced(group, replaces);
     const ids = membersOf(this.state, group)
       .filter(({ state }) => state !== 'running')
@@ -283,14 +286,17 @@ export class Ledger {
   /** Applies leases and other time limits that have expired. */
   expire(): void {
     for (const record of this.#patience.expired(this.state, this.rules, this.#openWork())) {
-      // Dropped just now.
+      // An earlier record of this loop has dropped the group.
       if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue;
       if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
       else this.append(record);
     }
   }
 
-  /** Returns `sampling` if it has open or taken places, `trainable` if it may be assigned, else its fate. */
+  /**
+   * Returns the status of a group: `sampling` if it has open or taken places, `trainable` if it may be assigned,
+   * otherwise its fate.
+   */
   statusOf(groupId: string): GroupStatus {
     const group = this.group(groupId);
     if (group.fate !== undefined) return group.fate;
@@ -324,7 +330,7 @@ export class Ledger {
     return membersOf(this.state, this.group(groupId));
   }
 
-  /** Returns tasks whose attempts are lost while those of others finish. */
+  /** Returns the tasks whose attempts are lost while the attempts of other tasks finish. */
   suspects(): readonly string[] {
     return this.#suspects.list();
   }
@@ -358,7 +364,8 @@ export class Ledger {
   }
 
   /**
-   * Drops a group that can no longer become trainable. With `cutsDoomed` this happens at once, otherwise at its end.
+   * Drops a group that can no longer become trainable. With `cutsDoomed` this happens at once, otherwise once the group
+   * is closed.
    */
   #settle(groupId: string): void {
     const group = this.state.groups.get(groupId);

@@ -92,7 +92,7 @@ export class LiveAccount {
   }
 }
 
-/** Names the account of episodes, for all policies together. */
+/** The key of the account of whole episodes, for all policies together. */
 export const overall = '';
 
 type Counts = { -readonly [Key in Exclude<keyof Account, 'acknowledged' | 'droppedByReason'>]: number } & {

@@ -1,7 +1,7 @@
 /**
- * Decides when no more episodes should start because an outside service is down, and when they may start again. It is a pure
- * rule: it gets the result of each attempt and answers whether another may start. During a pause, one attempt at a time may
- * start as a probe, after growing gaps. The first attempt that is kept ends the pause.
+ * Decides when no more episodes should start because an outside service is down, and when they may start again. It has
+ * no timer: it gets the result of each attempt and returns whether another may start. During a pause, one attempt at a
+ * time may start as a probe, after growing gaps. The first attempt that is kept ends the pause.
  */
 export class OutagePause {
   readonly #options: OutagePauseOptions;

@@ -98,8 +98,8 @@ export function attemptsOf(state: LedgerState, { episodeIds }: LedgerGroup): Led
 }
 
 /**
- * Under partial_group, a group with one place is trainable when that place is filled, because it cannot have two
- * episodes.
+ * Returns whether enough places of the group are filled. Under partial_group, a group with one place needs only this
+ * place, because it cannot have two episodes.
  */
 function isEnough(numFilled: number, { places }: LedgerGroup, rules: LedgerRules): boolean {
   if (numFilled === places.length) return true;

@@ -5,7 +5,7 @@ import { emptyAccount } from './shares.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState, PolicyLine } from './state.js';
 
 /**
- * A server may hold several models. Each is a policy with its own steps and weights. Every policy that trains has a
+ * A server may have several models. Each is a policy with its own steps and weights. Every policy that trains has a
  * *part* in each group and in each of its episodes. Each part has its own fate, while the place belongs to the episode.
  * Once any part is in a manifest, the place is closed for all policies: the place is not tried again, and its rewards
  * stay. In a run with one policy a group has no parts, and the fate is a property of the group itself.

@@ -82,7 +82,7 @@ export type ClaimRecord = {
   readonly keyName?: string;
 };
 
-/** A model call was answered. `content` rebuilds the tracker; the fold ignores it. */
+/** A model call was answered. The tracker is rebuilt from `content`, which the fold ignores. */
 export type CallRecord = {
   readonly kind: 'call';
   readonly groupId: string;
@@ -118,14 +118,17 @@ export type EndRecord = {
   readonly isSuccess: boolean | null;
   /** Identifies the body of the end, so that a repeated end can be compared. */
   readonly bodyHash: string;
-  /** The policy in force, which decides what a failure means. */
+  /** The policy for failed episodes that was valid at this end. It decides the effect of a failure. */
   readonly policy: FailedEpisodePolicy;
   /** Revision of the reward. By default it is the revision of the claim. */
   readonly revision: string;
   /** The generated tokens, and the seconds that the episode took. Metrics compare lost and trained episodes by them. */
   readonly tokens: number;
   readonly seconds: number;
-  /** False if it was lost while the whole run was paused for an outage, which says nothing about this place. */
+  /**
+   * False if the attempt was lost while the whole run was paused for an outage. Such a loss does not count against its
+   * place.
+   */
   readonly isCounted: boolean;
   /** True if the outage is counted as a failure of the agent, because only this task has outages. */
   readonly isSuspect: boolean;
@@ -245,14 +248,14 @@ export type OutcomeRecord = {
 export type EvaluationRecord = {
   readonly kind: 'evaluation';
   readonly step: number;
-  /** The policy whose step it is; the other policies are measured with it. Absent: `default`. */
+  /** The policy whose step is evaluated. The other policies are measured at the same time. Absent: `default`. */
   readonly policy?: string;
   readonly groupIds: readonly string[];
   /** The number of tasks that the result is based on. */
   readonly restsOn: number;
   /** How long it took. */
   readonly seconds?: number;
-  /** False if its rewards have several revisions, so that it cannot be compared with anything. */
+  /** False if its rewards have several revisions. Such an evaluation cannot be compared with others. */
   readonly isUsed?: false;
 };
 

@@ -28,7 +28,7 @@ export type LedgerOptions = {
   readonly state?: LedgerState;
 };
 
-/** Defaults: `rank` is the group's id, `share` is `default`, and `policies` has the only policy. */
+/** Defaults: `rank` is the group's id, `share` is `default`, and the only policy is `default`. */
 export type NewGroup = Pick<GroupRecord, 'groupId' | 'taskId' | 'numPlaces'> & Partial<Omit<GroupRecord, 'kind'>>;
 
 export type OpenPlace = { readonly groupId: string; readonly place: number; readonly attempt: number };

@@ -43,9 +43,9 @@ export const emptyAccount: ShareAccount = { carry: {}, trained: {}, lent: {} };
 const tiny = 1e-9;
 
 /**
- * Returns how many groups of each share a batch of `size` holds: the whole part of each share, plus the remaining places for the
- * shares that would be owed a whole group soonest. Worked example: parts 0.6 and 0.4, batches of 4: 2 and 2, owed 0.4 and -0.4;
- * then 3 and 1, owed -0.2 and 0.2; ...
+ * Returns how many groups of each share a batch of `size` contains. Each share gets the whole number of groups in its
+ * part. The remaining places go to the shares that would be owed a whole group soonest. Worked example: parts 0.6 and
+ * 0.4, batches of 4: 2 and 2, owed 0.4 and -0.4; then 3 and 1, owed -0.2 and 0.2; ...
  */
 export function quotasOf(parts: Parts, carry: GroupsByShare, size: number): GroupsByShare {
   const whole = Object.entries(parts).map(([share, part]) => {
@@ -67,8 +67,9 @@ type Row = { readonly rest: number; readonly owed: number };
 type Urgency = { readonly isEarly: boolean; readonly deadline: number; readonly isTight: boolean };
 
 /**
- * `deadline`: the number of batches within which the share must get one group more than its whole part, or it is owed a whole group.
- * Serving the earliest deadline first keeps every share within one group (Baruah et al., "Proportionate progress", 1996).
+ * `deadline`: the number of batches within which the share must get one group more than its whole part. Without it, the
+ * share is owed a whole group. Serving the earliest deadline first keeps every share within one group (Baruah et al.,
+ * "Proportionate progress", 1996).
  */
 function urgencyOf({ rest, owed }: Row): Urgency {
   const batches = (1 - owed) / rest;
@@ -102,7 +103,10 @@ export function carryAfter(parts: Parts, carry: GroupsByShare, quotas: GroupsByS
 
 type Configs = Pick<LedgerState, 'configs'>;
 
-/** Returns the parts that are valid for a step: the last ones that were promised for it, else those that the run began with. */
+/**
+ * Returns the parts that are valid for a step: those of the last change of the configuration that is valid for the
+ * step, or those that the run began with.
+ */
 export function partsAt({ configs }: Configs, initial: Parts | undefined, step: number, policy = ''): Parts {
   const change = configs.findLast(
     (config) => firstStepOf(config, policy) <= step && config.changes[sharesKey] !== undefined,

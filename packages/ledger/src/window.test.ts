@@ -146,7 +146,7 @@ describe('a doomed group', () => {
   });
 });
 
-/** The result of an attempt depends only on its place. */
+/** Returns the result of an attempt. It depends only on its place. */
 function statusOf(world: number, groupId: string, place: number): EndStatus {
   const chance = createRandom(deriveSeed(world, groupId, place)).next();
   return chance < 0.6 ? 'completed' : chance < 0.75 ? 'failed' : 'outage';

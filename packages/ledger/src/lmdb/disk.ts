@@ -2,7 +2,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A disk with fewer free bytes is full, even if LMDB reports a failed write as an I/O error. */
+/** A disk with fewer free bytes counts as full, even if LMDB reports a failed write as an I/O error. */
 const nextToNothing = 2 ** 20;
 
 export function freeBytes(dir: string): number {

@@ -1,6 +1,9 @@
 import type { Key, RootDatabase } from 'lmdb';
 
-/** A failed commit of lmdb is rejected twice, the second time with the reason. If nobody handles the second rejection, it ends the process. */
+/**
+ * Returns the reason of a failed commit. lmdb rejects a failed commit twice, the second time with the reason. If no
+ * code handles the second rejection, the process ends.
+ */
 export async function reasonOfFailedWrite(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<never> };
   return commitError === undefined ? error : await commitError.catch((reason: unknown) => reason);

@@ -16,7 +16,7 @@ export class LmdbFile {
   readonly number: number;
   readonly path: string;
   readonly #open: OpenFile;
-  /** A sealed file may be closed while nobody reads it, so that its pages do not occupy memory. */
+  /** The open file. A sealed file is closed while nobody reads it, so that its pages do not occupy memory. */
   #opened: OpenedFile | undefined;
   #isSealed = false;
   #isAtRest = false;
@@ -24,7 +24,7 @@ export class LmdbFile {
   /** The memory of the commit that is being written. A commit that begins before it is written allocates new memory. */
   #scratch: Scratch | undefined = new Scratch();
   #bytes: number;
-  /** Defined if this process is the owner. */
+  /** The number of commits so far. It is correct only if this process is the owner. */
   #numCommits = 0;
   /** Settles when no write is under way. */
   #writing: Promise<void> = Promise.resolve();

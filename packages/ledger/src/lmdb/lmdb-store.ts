@@ -149,7 +149,7 @@ export class LmdbStore implements Store {
     return owner?.id === this.#id && !isSealed;
   }
 
-  /** Queries the disk at most once a second. */
+  /** Returns whether the disk has room. It checks the disk at most once a second. */
   hasRoom(): boolean {
     const now = Date.now();
     if (now - this.#room.askedMs > 1000) {
@@ -245,8 +245,8 @@ export class LmdbStore implements Store {
   }
 
   /**
-   * Syncs a file that nobody asked to sync. A recovery has to write unsynced entries again, and this keeps their number
-   * low.
+   * Syncs a file although no caller waits for it. This keeps the number of unsynced entries low, which a recovery must
+   * write again.
    */
   async #syncQuietly(file: LmdbFile, upTo: number): Promise<void> {
     await file.sync();
@@ -342,7 +342,10 @@ function requireFormat(meta: FileMeta, file: string): void {
 
 const isOlder = (found: string): boolean => /^agentjet-ledger-[1-6]$/.test(found);
 
-/** An owner is dead if its process no longer exists on this machine, or if it has been silent for long enough. */
+/**
+ * Throws StoreError `owned` unless the owner is dead. An owner is dead if its process no longer exists on this machine,
+ * or if it has been silent for long enough.
+ */
 function requireDead(owner: Owner | undefined, bootId: string): void {
   if (owner === undefined || Date.now() - owner.heartbeat > deadAfterMs) return;
   if (owner.host === hostname() && (owner.bootId !== bootId || !isAlive(owner.pid))) return;
@@ -355,7 +358,7 @@ function requireDead(owner: Owner | undefined, bootId: string): void {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return pid !== process.pid; // otherwise an earlier store of this same process was closed or forgotten
+    return pid !== process.pid; // if the ids are equal, the owner is an earlier store of this process, which was closed or forgotten
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

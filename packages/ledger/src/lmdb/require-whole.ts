@@ -3,9 +3,10 @@ import { StoreError } from '../store/store-error.js';
 import { restore } from './open-database.js';
 
 /**
- * LMDB maps its file into memory, so reading a page beyond the end of the file would kill the process. The file states its
- * number of pages in two places of its first 8 KiB (lmdb-js's mdb.c, MDB_meta), which commits write in turn. A third place
- * between them is for databases that note commits before they are on disk; the store does not use this mode.
+ * The two places in the first 8 KiB of a file that state its number of pages (lmdb-js's mdb.c, MDB_meta). Commits write
+ * them in turn. They are checked because LMDB maps its file into memory, so reading a page beyond the end of the file
+ * would kill the process. A third place between them is used only by databases that note commits before they are on
+ * disk, and the store does not use this mode.
  */
 const metaOffsets = [0, 4096] as const;
 const magic = 0xbeefc0de;
@@ -24,7 +25,10 @@ export function requireWhole(file: string): void {
 
 const headBytes = metaOffsets[1] + at.end;
 
-/** The size that the file must have by its newest commit. Undefined if LMDB did not write it, and would crash. */
+/**
+ * Returns the size that the file must have by its newest commit. Returns undefined if LMDB did not write the file. LMDB
+ * would crash on such a file.
+ */
 function readStatedBytes(file: string): number | undefined {
   const bytes = Buffer.alloc(headBytes);
   const handle = openSync(file, 'r');

@@ -14,7 +14,7 @@ export type StoreEntry = {
   readonly isCarried?: boolean;
 };
 
-/** Records that matter as long as the run does, independently of groups. */
+/** Kinds of records that are needed until the end of the run, independently of groups. */
 const lasting: ReadonlySet<RecordKind> = new Set([
   'finished',
   'evaluation',
@@ -57,8 +57,8 @@ export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scrat
 }
 
 /**
- * Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message. Without `isWhole`, a call, a
- * memo or an end is returned without its content and its bytes.
+ * Reads a record. Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message.
+ * Without `isWhole`, a call, a memo or an end is returned without its content and its bytes.
  */
 export function decodeRecord(
   bytes: Uint8Array,

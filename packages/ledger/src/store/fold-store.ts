@@ -51,7 +51,10 @@ function createFinished(store: Pick<Store, 'find'>): FinishedGroups {
   });
 }
 
-/** Yields the events of all files by sequence. Carried entries, which were copied from removed files, are put in between. */
+/**
+ * Yields the events of all files by sequence. Carried entries, which were copied from removed files, are inserted at
+ * their numbers.
+ */
 function* inOrder(store: Pick<Store, 'read'>, numbers: readonly number[]): Generator<StoreEntry> {
   const carried = numbers.flatMap((number) => [...store.read(number, 'carried')]).sort(bySequence);
   let next = 0;

@@ -26,7 +26,7 @@ export type Retirement = {
 
 export type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
 
-/** What the removal of old files changes. */
+/** The store, the ledger and the writer, which the removal of old files changes. */
 type RetiringStore = {
   readonly store: Pick<Store, 'files' | 'read' | 'remove'>;
   readonly ledger: Pick<Ledger, 'append' | 'state'>;
@@ -47,7 +47,7 @@ export async function retireFiles(
   forgetSteps(ledger.state, plan.steps);
 }
 
-/** Removes from the state what is no longer in the store. */
+/** Removes the manifests and outcomes of these steps from the state, because the store no longer has them. */
 function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
   for (const { step, policy } of steps) {
     const line = lineOf(state, policy);
@@ -127,7 +127,10 @@ function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: Oldes
   });
 }
 
-/** A manifest and its outcomes decide the fate of groups whose other records may be in older files. */
+/**
+ * Returns the groups that a record names. For an outcome, these are the groups of its manifest. Manifests and outcomes
+ * decide the fate of groups whose other records may be in older files.
+ */
 function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[] {
   if (record.kind === 'finished') return [];
   if (record.kind === 'manifest') return coveredBy(record);

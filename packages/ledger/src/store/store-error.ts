@@ -1,8 +1,9 @@
 import { AgentJetError } from '@agentjet/core';
 
 /**
- * A store cannot do what was asked. Codes: `not_owner` (another server took the store over), `owned` (another server is
- * alive), `failed` (a commit or a sync failed), `full` (the disk is full), `damaged` (a record does not match its checksum),
- * `other_format` (another version of the store), `file_system` (not a local disk), `closed`.
+ * The error of a store that cannot do what was requested. Codes: `not_owner` (another server took the store over),
+ * `owned` (another server is alive), `failed` (a commit or a sync failed), `full` (the disk is full), `damaged` (a
+ * record does not match its checksum), `other_format` (another version of the store), `file_system` (not a local disk),
+ * `closed`.
  */
 export class StoreError extends AgentJetError {}

@@ -22,7 +22,7 @@ export interface Store {
    * Calls, memos and ends may come without their content, which `find` reads.
    */
   read(file: number, lane: Lane): Iterable<StoreEntry>;
-  /** Returns the entry with this number, if a file still holds it in that lane. */
+  /** Returns the entry with this number, if a file still contains it in that lane. */
   find(sequence: number, lane?: Exclude<Lane, 'carried'>): StoreEntry | undefined;
   /** Commits all entries in one transaction, or none. */
   commit(entries: readonly StoreEntry[]): Promise<void>;
@@ -34,7 +34,10 @@ export interface Store {
   remove(files: readonly number[]): Promise<void>;
   /** Returns whether this store is still the owner. Call this before a request is refused because records are missing. */
   isOwner(): Promise<boolean>;
-  /** Returns whether there is room for more than the necessary records: ends and decisions must fit even on a full disk. */
+  /**
+   * Returns whether there is room for records that are not necessary. The store keeps some space free, so that ends and
+   * decisions fit even on a full disk.
+   */
   hasRoom(): boolean;
   close(): Promise<void>;
 }

@@ -2,7 +2,10 @@ import { Ledger } from '../ledger.js';
 import type { LedgerRecord } from '../records.js';
 import type { LedgerRules } from '../rules.js';
 
-/** Creates a ledger on a clock that only `pass` moves, with every record it wrote and every running attempt it dropped. */
+/**
+ * Creates a ledger on a clock that only `pass` moves. Also returns every record that the ledger wrote and every running
+ * attempt that it dropped.
+ */
 export function createTestLedger(rules: Partial<LedgerRules> = {}) {
   let now = 0;
   let numClaims = 0;
