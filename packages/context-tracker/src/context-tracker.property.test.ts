@@ -28,7 +28,7 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
 ];
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
-/** Orders by a number that fast-check chooses: 0 keeps the order, and the other numbers give every other order. */
+/** Orders by a number that fast-check chooses: 0 keeps the order, and other numbers shuffle it. */
 const shuffled =
   (seed: number) =>
   (count: number): readonly number[] =>
@@ -37,7 +37,7 @@ const keyOf = (place: number, seed: number): number =>
   seed === 0 ? place : Math.imul((place + 1) * 2654435761, seed | 1) >>> 0;
 const policies = fc.constantFrom<HistoryPolicy[]>('as_generated', 'as_sent');
 
-/** Returns one line for each token: its whole context, the token, its agent, and its logprob. */
+/** Returns one line for each token, with a hash of its whole context, its agent, and its logprob. */
 function fingerprint(
   ids: ArrayLike<number>,
   agentName: string,

@@ -55,7 +55,7 @@ export interface Turn {
    * Why the prompt of this call does not extend a known history. Undefined if it does, or if it starts a new history.
    */
   readonly fork: ForkCause | undefined;
-  /** Streams text deltas. It is optional and does not affect `commit`. */
+  /** Creates a stream that turns ids into text deltas. Streaming does not affect `commit`. */
   createStream(onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void };
   /** Parses a completion without recording it, for a call that is not trained. */
   read(completion: Completion): CommittedTurn;
@@ -87,7 +87,10 @@ export type CommittedTurn = {
 export type TrackerStats = {
   readonly calls: number;
   readonly generatedTokens: number;
-  /** Equals generatedTokens, because each generated token is trained exactly once. Turns that are not trained do not count in either. */
+  /**
+   * Equals generatedTokens, because each generated token is trained exactly once. Neither number includes turns that
+   * are not trained.
+   */
   readonly trainedTokens: number;
   readonly samples: number;
   readonly forks: CountsByAgent<ForkCause>;
@@ -110,7 +113,10 @@ export type Counts<Cause extends string> = Readonly<Partial<Record<Cause, number
  */
 export type SpliceCause = 'call_ids' | 'text' | 'regrouped' | 'printed_alike';
 
-/** `edited`: it has ids of tool calls that we minted, but differs from what we recorded. `unknown`: no part of it was recorded. */
+/**
+ * Why an assistant message is foreign. `edited`: the message has ids of tool calls that we minted, but differs from
+ * what we recorded. `unknown`: no part of the message was recorded.
+ */
 export type ForeignCause = 'edited' | 'unknown';
 
 /** One committed call in plain JSON, as `ajet inspect` shows it. */
@@ -130,8 +136,8 @@ export type TurnDescription = {
   readonly isTrained?: false;
   readonly fork: ForkCause | null;
   /**
-   * Index into `finish()` of the row that trains its tokens. In this row, they are the tokens from promptTokens to
-   * promptTokens + generatedTokens. Null if nothing was sampled.
+   * The row that trains its tokens, as an index in the result of `finish()`. In this row, its tokens are at
+   * promptTokens to promptTokens + generatedTokens. Null if nothing was sampled.
    */
   readonly sample: number | null;
   /**
@@ -145,7 +151,8 @@ export type TurnDescription = {
 };
 
 /**
- * Tokens `start` to `end` (exclusive) of a row that hold the text of one message. `name` is the `name` of that message.
+ * Tokens `start` to `end` (exclusive) of a row that contain the text of one message. `name` is the `name` of that
+ * message.
  */
 export type TurnPart = {
   readonly author: PartAuthor;

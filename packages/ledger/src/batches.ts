@@ -111,7 +111,7 @@ type Wanted = {
   readonly extra: GroupsByShare;
 };
 
-/** Returns the oldest groups of each share up to its quota, and how many it lacks. */
+/** Returns the oldest groups of each share up to its quota, and how many groups the share lacks. */
 function chooseOwn(
   ready: readonly LedgerGroup[],
   { former, quotas, extra }: Wanted,
@@ -128,8 +128,8 @@ function chooseOwn(
 }
 
 /**
- * Returns whether groups of other shares may take the places of the shares that lack groups. They may if the batch is
- * elastic, none of the lacking groups is being sampled, and no client could draw one.
+ * Returns whether groups of other shares may take the places of the shares that lack groups. They may if `isElastic` is
+ * true, no group of those shares is being sampled, and no client could draw one.
  */
 function mayFill(
   ledger: Flying,

@@ -74,8 +74,8 @@ export class OutagePause {
   }
 
   /**
-   * Returns the wait before the next probe. Waits grow up to a limit and vary by up to a quarter, so that the clients
-   * of a service do not all return at the same moment.
+   * Sets the time of the next probe. Waits grow up to a limit and vary by up to a quarter, so that the clients of a
+   * service do not all return at the same moment.
    */
   #wait(now: number, pause: Pause, gapMs: number): void {
     const limited = Math.min(gapMs, this.#options.maxGapMs);

@@ -2,9 +2,9 @@ import type { ConfigRecord } from './records.js';
 import type { LedgerState, PolicyLine } from './state.js';
 
 /**
- * A share is a kind of task with its part of every batch. A part of a batch is seldom a whole number of groups, so rounding
- * errors are carried over: the composition of each batch is within one group of the parts, and so is that of all batches
- * together.
+ * A share is a kind of task with its part of every batch. A part of a batch is seldom a whole number of groups, so
+ * rounding errors are carried over to the next batch. In each batch, and in all batches together, the number of groups
+ * of a share differs from its part by at most one.
  */
 
 /** Names of shares with their parts; the parts add up to 1. */

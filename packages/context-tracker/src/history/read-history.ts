@@ -15,7 +15,7 @@ export type ReadOptions = {
   readonly agentName: string;
   readonly policy: HistoryPolicy;
   readonly index: TurnIndex;
-  /** Returns whether the chat template prints both in the same way. */
+  /** Returns whether the chat template prints both messages in the same way. */
   readonly isPrintedAlike: (own: AssistantMessage, sent: AssistantMessage) => boolean;
 };
 
@@ -46,8 +46,8 @@ type Step = {
 };
 
 /**
- * Reads a history without changing anything. `known` is the node that the first messages are known to reach; it is at
- * least the root of the request's tools.
+ * Reads a history without changing anything. `known` is the start of the messages that is known to repeat the tree. If
+ * nothing is known, it is the root for the request's tools, with length 0.
  */
 export function readHistory(known: RepeatedStart, sent: readonly ChatMessage[], options: ReadOptions): History {
   const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));

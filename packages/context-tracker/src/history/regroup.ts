@@ -73,7 +73,10 @@ function takeStretch(
   return messages.slice(start, end);
 }
 
-/** Returns the turns that made these calls, in their order. Returns undefined unless these are exactly the calls of the turns. */
+/**
+ * Returns the turns that made these calls, in their order. Returns undefined if a call of these turns is missing or
+ * changed, or if a call belongs to no turn.
+ */
 function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): readonly GeneratedTurn[] | undefined {
   const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const turns = [...new Set(calls.map(({ id }) => index.ofCallId(id)))];

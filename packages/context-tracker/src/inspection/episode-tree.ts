@@ -35,6 +35,8 @@ export type TokenSpan = {
   readonly end: number;
   readonly author: SpanAuthor;
   readonly name?: string;
-  /** The turns that sampled it. There are several if calls sampled the same tokens in the same context. */
+  /**
+   * The turns that sampled the span. There are several if several calls sampled the same tokens in the same context.
+   */
   readonly turns: readonly number[];
 };

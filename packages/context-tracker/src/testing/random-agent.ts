@@ -240,7 +240,7 @@ function commitAll(
   return answered.sort((left, right) => left.place - right.place);
 }
 
-/** Returns a tool result for each call, or else the next question. */
+/** Returns a tool result for each call. If there are no calls, returns the next question. */
 export function follow({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] {
   const results = toolCalls.map(
     ({ id, name }): ToolMessage => ({ role: 'tool', content: `${name} is on`, toolCallId: id }),

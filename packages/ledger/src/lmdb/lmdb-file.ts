@@ -141,8 +141,8 @@ export class LmdbFile {
   }
 
   /**
-   * Runs one write at a time. After a failed write it runs no more, because LMDB may never answer the next one or
-   * report that it was synced. Rejects with the reason of the first failure.
+   * Runs writes one at a time. After a failed write it refuses all further writes, because LMDB may never answer them
+   * or report them as synced. Rejects with the reason of the first failure.
    */
   #inTurn<T>(write: (database: RootDatabase<Buffer, Key>) => Promise<T>): Promise<T> {
     const turn = this.#writing.then(async () => {
@@ -164,7 +164,7 @@ export class LmdbFile {
     return turn;
   }
 
-  /** Copies what is committed now to another file, while others may write this one. */
+  /** Copies the entries that are committed now to another file. Other processes may write this file in the meantime. */
   async backup(target: string): Promise<void> {
     await this.#database.backup(target, false);
   }
@@ -182,7 +182,7 @@ export class LmdbFile {
     });
   }
 
-  /** Returns entries, with calls, memos and ends without their content. */
+  /** Returns the entries. Calls, memos and ends come without their content. */
   *read(lane: Lane): Generator<StoreEntry> {
     for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] }))
       yield this.#toEntry(lane, key, value, { isWhole: false });

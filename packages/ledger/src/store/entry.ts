@@ -32,10 +32,10 @@ const lasting: ReadonlySet<RecordKind> = new Set([
 export const isLasting = ({ record }: StoreEntry): boolean => lasting.has(record.kind);
 
 /**
- * Writes four bytes of CRC-32, then the record as JSON. Its `content`, if any, follows after a zero byte: it may be large, and a fold
- * does not need it. Its `bytes` come last, after another zero byte: their number and the length of each, in four bytes per number, then
- * the bytes themselves. `room`: the number of free bytes at the start. `scratch`: memory for the result; without it, new memory is
- * allocated.
+ * Writes four bytes of CRC-32, then the record as JSON. Its `content`, if any, is separate and follows after a zero
+ * byte, because it may be large and a fold does not need it. Its `bytes` come last, after another zero byte: first
+ * their number and the length of each, with four bytes per number, then the bytes themselves. `room`: the number of
+ * free bytes at the start. `scratch`: memory for the result; without it, new memory is allocated.
  */
 export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scratch(0)): Buffer {
   const { own, content, blobs } = toParts(record);
@@ -94,7 +94,7 @@ function toParts(record: LedgerRecord): Parts {
   const { content, bytes: blobs } = record as LedgerRecord & { readonly content?: unknown; readonly bytes?: Blobs };
   const isApart = content !== undefined && content !== null;
   if (!isApart && blobs === undefined) return { own: JSON.stringify(record), content: undefined, blobs };
-  // JSON leaves out undefined values, which is cheaper than removing a key.
+  // The two keys become undefined, because JSON leaves out undefined values. This is cheaper than removing the keys.
   const own = JSON.stringify({ ...record, content: isApart ? undefined : content, bytes: undefined });
   return { own, content: isApart ? JSON.stringify(content) : '', blobs };
 }
@@ -103,10 +103,13 @@ function sizeOf(blobs: Blobs | undefined): number {
   return blobs === undefined ? 0 : blobs.reduce((size, blob) => size + 4 + blob.length, 4);
 }
 
-/** Returns the maximum number of bytes of a string. A letter takes three at most; for short strings, counting costs more than unused bytes. */
+/**
+ * Returns the maximum number of bytes of a string. A letter takes at most three bytes. Short strings are not counted,
+ * because counting costs more than unused bytes.
+ */
 const roomFor = (text: string): number => (text.length < 10_000 ? 3 * text.length : Buffer.byteLength(text));
 
-/** Returns the position after the bytes. */
+/** Writes the number of blobs, their lengths and their bytes. Returns the position after them. */
 function writeBlobs(into: Buffer, start: number, blobs: Blobs): number {
   let at = into.writeUInt32LE(blobs.length, start);
   for (const { length } of blobs) at = into.writeUInt32LE(length, at);

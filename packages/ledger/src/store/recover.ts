@@ -7,7 +7,7 @@ import type { Store } from './store.js';
 export type Recovered = {
   readonly state: LedgerState;
   readonly nextSequence: number;
-  /** Append these records in one transaction, and sync the transaction before any answer. */
+  /** Append these records in one transaction, and sync the transaction before you answer a request. */
   readonly conclusions: readonly LedgerRecord[];
 };
 

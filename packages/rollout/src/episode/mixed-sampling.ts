@@ -1,8 +1,8 @@
 import type { Sample } from '@agentjet/core';
 
 /**
- * Whether an agent began one episode at another temperature than its sibling did. Such episodes cannot be compared, so
- * their group is not trained.
+ * Whether an agent began the episodes of a group at different temperatures. Such episodes cannot be compared, so their
+ * group is not trained.
  */
 export function isSamplingMixed(episodes: readonly { readonly samples: readonly Sample[] }[]): boolean {
   const seen = new Map<string, number>();

@@ -50,7 +50,7 @@ export class UntrainedCalls {
     this.#agents.set(model, names.add(agentName));
   }
 
-  /** Undefined if no agent of the episode was given this model. */
+  /** Returns the names of the agents that were given this model. Undefined if there are none. */
   agentOf(model: unknown): string | undefined {
     const names = this.#agents.get(model);
     return names === undefined ? undefined : [...names].join(', ');
@@ -111,7 +111,7 @@ const scope = new AsyncLocalStorage<UntrainedCalls>();
  */
 const isInside = new AsyncLocalStorage<true>();
 
-/** Runs an episode's code and records the calls of its models that do not learn in `calls`. */
+/** Runs an episode's code. While it runs, calls of models that do not learn are recorded in `calls`. */
 export function recordUntrained<T>(calls: UntrainedCalls, work: () => T): T {
   return scope.run(calls, work);
 }

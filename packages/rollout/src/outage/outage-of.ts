@@ -11,8 +11,8 @@ import { errorChain } from './readable-error.js';
 export type OutageCause = {
   readonly source: 'debug_model' | 'judge' | 'engine' | 'environment' | 'connection' | 'workflow';
   /**
-   * The host that the error names. If it names none, this is the source of the outage, and for a debug model also the
-   * agent.
+   * The host that the error names, or otherwise the source of the outage. For a debug model, the source includes the
+   * agent's name.
    */
   readonly host: string;
   /** The innermost message, which usually says the most. */
