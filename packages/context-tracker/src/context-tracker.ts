@@ -63,7 +63,7 @@ export function createContextTracker(options: ContextTrackerOptions): ContextTra
   return new EpisodeTracker(options);
 }
 
-/** The prompt of a request, and how it was found. */
+/** The prompt of a request, and the history that it was made from. */
 type ResolvedCall = {
   readonly chat: ChatSide;
   readonly toolsKey: string;

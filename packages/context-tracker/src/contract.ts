@@ -26,7 +26,7 @@ export type HistoryPolicy = 'as_generated' | 'as_sent';
 
 /**
  * How the tracker treats special tokens in text that the model did not write. `split`: as plain text. `as_template`: as
- * control tokens, as most servers do. `refuse`: the request is an error.
+ * control tokens, which is what most servers do. `refuse`: the request is an error.
  */
 export type SpecialTokensInText = 'split' | 'as_template' | 'refuse';
 

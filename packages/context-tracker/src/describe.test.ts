@@ -180,7 +180,7 @@ describe('two calls that sampled the same from the same', () => {
   });
 });
 
-/** Returns the turn that sampled each token of a row, by the descriptions, or -1. */
+/** Returns the turn that sampled each token of a row, according to the descriptions, or -1. */
 function turnsOf({ ids }: Sample, row: number, turns: readonly TurnDescription[]): Int32Array {
   const turnAt = new Int32Array(ids.length).fill(-1);
   for (const { sample, index, promptTokens, generatedTokens } of turns) {

@@ -65,7 +65,7 @@ function isRoundTrip(answer: Answer, chatTokenizer: ChatTokenizer): boolean {
 
 const plain: Answer = { kind: 'text', text: 'x', isTruncated: false, isOdd: true };
 
-/** Qwen3's template puts an empty thinking block before an answer that happens to be the last message. */
+/** Removes empty thinking blocks. Qwen3's template puts one before an answer that is the last message. */
 function withoutEmptyThoughts(text: string): string {
   return text.replaceAll('<think>\n\n</think>\n\n', '');
 }

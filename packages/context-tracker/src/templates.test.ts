@@ -6,8 +6,8 @@ import { createContextTracker } from './index.js';
 import { createPlayer, showRow } from './testing/play.js';
 
 /**
- * One conversation, question, tool call, result, answer, question, truncated answer, question, answer, under the
- * templates of three model families. The golden files show every row: ⟦ ⟧ marks trained tokens.
+ * One conversation under the templates of three model families: question, tool call, result, answer, question,
+ * truncated answer, question, answer. The golden files show every row: ⟦ ⟧ marks trained tokens.
  */
 const call = '<tool_call>\n{"name": "calc", "arguments": {"a":  1.0, "b":"é"}}\n</tool_call>';
 const thought = (text: string): string => `<think>\n${text}\n</think>\n\n`;

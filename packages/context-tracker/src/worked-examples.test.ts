@@ -126,7 +126,7 @@ const examples: readonly Example[] = [
   },
 ];
 
-/** Removes what every turn has, so that a row is readable. */
+/** Removes the strings that every turn has, so that a row is readable. */
 function shorten(row: string): string {
   return row
     .replaceAll(/<tool_call>\n\{"name": "(\w)".*?\n<\/tool_call>/g, '$1')

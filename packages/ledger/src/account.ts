@@ -3,8 +3,8 @@ import { episodePart, policiesOf, type EpisodePart } from './policies.js';
 import type { LedgerEpisode, LedgerState } from './state.js';
 
 /**
- * Counts of all acknowledged episodes by their state. An episode is acknowledged once the ledger has accepted its end, and then
- * `acknowledged = trained + assigned + pooled + unscored + evaluated + dropped`.
+ * Counts of all acknowledged episodes by their state. An episode is acknowledged once the ledger has accepted its end.
+ * The counts satisfy `acknowledged = trained + assigned + pooled + unscored + evaluated + dropped`.
  */
 export type Account = {
   readonly acknowledged: number;

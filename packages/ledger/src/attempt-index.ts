@@ -5,7 +5,7 @@ import type { LedgerRules } from './rules.js';
 import { shareOf } from './shares.js';
 import type { LedgerGroup, LedgerState } from './state.js';
 
-/** Training groups that are sampled or pooled for a policy, in the order in which they began. */
+/** The training groups that are being sampled or are pooled for a policy, in the order in which they began. */
 export type Flight = {
   readonly groups: ReadonlyMap<string, LedgerGroup>;
   /** The groups that a step could take now. */

@@ -7,7 +7,8 @@ import type { PolicyLine } from './state.js';
 /**
  * The rules that decide when a step has enough groups. The names in brackets are those of the original AgentJet:
  * - `enough_tasks`: the number of groups in a batch (finish_enough_tasks)
- * - `enough_episodes`: the number of episodes that a batch of whole groups has, so that further groups replace places that were given up (finish_enough_episodes)
+ * - `enough_episodes`: as many episodes as a batch of complete groups has, so further groups replace places that were given up
+ *   (finish_enough_episodes)
  * - `enough_informative_tasks`: the number of groups with two different rewards; other groups are trained too but do not count
  *   (finish_enough_non_dummy_tasks)
  * - `any_client_asks`, `all_clients_ask`: a client, or every client that is alive, asks for the step; everything sampled until then
@@ -25,7 +26,10 @@ export type Look = {
   readonly idle?: ReadonlySet<string>;
   /** Whether the clients ask for the step. */
   readonly isAgreed?: boolean;
-  /** The step that the loop has finished, including its evaluation and its checkpoint. Default: the newest that was decided. */
+  /**
+   * The step that the loop has finished, including its evaluation and its checkpoint. Default: the newest step that was
+   * decided.
+   */
   readonly doneStep?: number;
   /** The last step of the run. Default: there is none. */
   readonly lastStep?: number;

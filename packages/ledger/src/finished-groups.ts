@@ -83,7 +83,7 @@ export class FinishedGroups {
     return held ?? this.#findEpisode(claimId, (episode) => episode.claimId === claimId)?.episodeId;
   }
 
-  /** Returns the counts of a policy's parts, or of the episodes. */
+  /** Returns the counts of a policy's parts. Without a policy, returns the counts of whole episodes. */
   countsOf(policy = ''): Readonly<FinishedCounts> {
     return this.#counts.get(policy) ?? noCounts();
   }

@@ -28,8 +28,8 @@ import {
  */
 
 /**
- * Returns the state of a whole store. All `finished` records are applied before the others. An old file may still have
- * records of a group that is finished in a later file, and these records must change nothing.
+ * Returns the state of a whole store. All `finished` records are applied first, because an old file may still have
+ * records of a group that is finished in a later file. These old records must change nothing.
  */
 export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   const state = createState();
@@ -154,7 +154,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
   place.episodeId = episodeId;
   group.episodeIds.push(episodeId);
   state.claims.set(claimId, episodeId);
-  // Keys are listed one by one: an object that is spread and then grows costs ten times as much.
+  // The keys are listed one by one. Spreading the record and adding keys would cost ten times as much.
   const episode: LedgerEpisode = {
     kind: 'claim',
     groupId: record.groupId,

@@ -50,7 +50,10 @@ export function requireNewGroup(state: LedgerState, { groupId, numPlaces }: NewG
   throw new LedgerError('bad_rules', `numPlaces is ${numPlaces}; it must be a whole number of at least 1.`);
 }
 
-/** Returns the place if it may be claimed. Throws LedgerError `unknown_place`, `group_over`. */
+/**
+ * Returns the place if it may be claimed. Throws LedgerError `unknown_place` if the group has no such place, and
+ * `group_over` if the place is not open.
+ */
 export function requireOpenSeat(
   state: LedgerState,
   group: Readonly<LedgerGroup>,

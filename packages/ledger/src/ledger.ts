@@ -110,7 +110,10 @@ export class Ledger {
     return this.state;
   }
 
-  /** Training groups that are sampled or pooled, in a run with one policy. It changes with the state. */
+  /**
+   * The training groups that are being sampled or are pooled, in a run with one policy. The result changes with the
+   * state.
+   */
   get flight(): Flight {
     return this.#index.flightOf(defaultPolicy);
   }
@@ -125,7 +128,7 @@ export class Ledger {
     return this.#index.numRunningOf(keyName);
   }
 
-  /** Draws a task, which opens a group of places. */
+  /** Opens a group of places for a task that was drawn. */
   openGroup(group: NewGroup): Readonly<LedgerGroup> {
     const { draw = 0, tryIndex = 0, expiries = 0, purpose = 'train', revision = '', configRevision = 0 } = group;
     requireNewGroup(this.state, group);
@@ -148,7 +151,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** Begins an attempt at an open place. An attempt without a lease may be silent for any time. */
+  /** Begins an attempt at an open place. An attempt without a lease may be silent for any length of time. */
   claim(
     { groupId, place }: { readonly groupId: string; readonly place: number },
     claim: NewClaim,

@@ -18,7 +18,7 @@ export class LiveAccount {
     this.#countAll();
   }
 
-  /** Returns the counts of a policy's parts, or of the episodes. */
+  /** Returns the counts of a policy's parts. For `overall`, returns the counts of whole episodes. */
   of(policy: string): Account {
     const { droppedByReason, ...counts } = this.#countsOf(policy);
     const { trained, assigned, pooled, unscored, evaluated, dropped } = counts;

@@ -44,7 +44,7 @@ export class OutagePause {
     return { mayStart: true, waitMs: 0 };
   }
 
-  /** Returns `over` if the outage is longer than `maxOutageMs`, and the run should end. */
+  /** Returns `over` if the outage is longer than `maxOutageMs`. The run should then end. */
   status(now: number): OutageStatus {
     const pause = this.#pause;
     if (pause === undefined) return { kind: 'running' };
@@ -87,9 +87,9 @@ export class OutagePause {
 export type OutagePauseOptions = {
   /** The number of attempts that are considered. */
   readonly window: number;
-  /** The share of lost attempts in the window that pauses the run. */
+  /** The run pauses if at least this share of the attempts in the window was lost. */
   readonly lostShare: number;
-  /** The number of losses in a row to one host that pauses the run. */
+  /** The run pauses if at least this number of attempts in a row was lost to one host. */
   readonly inARow: number;
   readonly firstGapMs: number;
   readonly maxGapMs: number;

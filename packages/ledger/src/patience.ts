@@ -13,7 +13,7 @@ export type OpenWork = {
 
 /**
  * The time limits of the ledger: the leases of episodes, the time of groups since their first claim, and the time that
- * ends wait for a reward. They are not recorded, so after a recovery every time limit starts again.
+ * ended episodes wait for a reward. They are not recorded, so after a recovery every time limit starts again.
  */
 export class Patience {
   readonly #clock: LeaseClock;
@@ -57,7 +57,7 @@ export class Patience {
     if (lease !== undefined) this.renew(episodeId, lease.leaseMs);
   }
 
-  /** Returns the records that are due because of time. */
+  /** Returns the records of all time limits that have expired. */
   expired(state: LedgerState, rules: LedgerRules, open: OpenWork): LedgerRecord[] {
     const now = this.#clock.read();
     this.#forgetOver(state);

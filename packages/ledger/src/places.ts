@@ -9,7 +9,7 @@ export function placeStateOf(state: LedgerState, place: Readonly<Place>, rules: 
   return place.isGivenUp || place.losses >= rules.maxAttempts ? 'given_up' : 'open';
 }
 
-/** Like `placeStateOf`, but in a doomed group a place that was tried once counts as given up. */
+/** Like `placeStateOf`, but in a doomed group (see `isDoomed`) a place that was tried once counts as given up. */
 export function seatStateOf(
   state: LedgerState,
   group: LedgerGroup,

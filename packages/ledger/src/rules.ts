@@ -8,7 +8,9 @@ export type LedgerRules = {
   readonly failedEpisodePolicy: FailedEpisodePolicy;
   /** The number of attempts that may be lost to outages before a place is given up. */
   readonly maxAttempts: number;
-  /** Under partial_group: the share of its places (and at least two of them) that makes a group trainable. */
+  /**
+   * Under partial_group: a group is trainable if at least this share of its places is filled, and at least two of them.
+   */
   readonly minGroupShare: number;
   /** The time from the first claim of a group until its open and taken places are given up. */
   readonly groupPatienceMs: number | null;

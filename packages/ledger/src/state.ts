@@ -30,15 +30,15 @@ export type LedgerState = PolicyLine & {
   readonly claims: Map<string, string>;
   /** Schedules by share. */
   readonly schedules: Map<string, Schedule>;
-  /** Lines of policies other than `default`; read them with `lineOf`. */
+  /** The progress of policies other than `default`. Read it with `lineOf`. */
   readonly lines: Map<string, PolicyLine>;
   readonly configs: ConfigRecord[];
-  /** Tasks by `taskKey`, because both tables may have the same id. */
+  /** The key is `taskKey`, because the training table and the evaluation table may have the same id. */
   readonly tasks: Map<string, TaskRecord>;
   readonly keys: Map<string, KeyRecord>;
   readonly audit: AuditRecord[];
   operation: OperationRecord;
-  /** Orders by the ids of their requests. */
+  /** The orders of operators. The key is the id of the request. */
   readonly operationIds: Map<string, OperationRecord['order']>;
   bootId: string | undefined;
   /** Groups whose records may be gone, with their episodes. */
@@ -81,7 +81,7 @@ export type LedgerGroup = GroupRecord & {
   readonly episodeIds: string[];
   /** Undefined while it is sampled or pooled. */
   fate: GroupFate | undefined;
-  /** The step whose manifest holds it. With several policies, `parts` has the steps. */
+  /** The step whose manifest contains it. With several policies, `parts` has the steps. */
   step: number | undefined;
   /** Parts by policy, once one of several policies has taken it. */
   parts: Map<string, GroupPart> | undefined;

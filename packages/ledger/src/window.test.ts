@@ -152,7 +152,7 @@ function statusOf(world: number, groupId: string, place: number): EndStatus {
   return chance < 0.6 ? 'completed' : chance < 0.75 ? 'failed' : 'outage';
 }
 
-/** The model of an ordinary run, which handles a batch group by group. */
+/** Returns the batch that an ordinary run would form. An ordinary run handles a batch group by group. */
 function expectedBatch(world: number, from: number, { batchSize, failedEpisodePolicy, maxExpiries }: DrawRules) {
   const trained: string[] = [];
   const idle: string[] = [];

@@ -55,7 +55,10 @@ function findByText(
   return sameText.find((turn) => answeredSame(turn) || isBelow(turn.node, node)) ?? sameText[0];
 }
 
-/** Returns whether `below` continues the conversation that ends at `node`, which must have more than a system message. */
+/**
+ * Returns whether `below` continues the conversation that ends at `node`. A conversation of only a system message does
+ * not count.
+ */
 function isBelow(below: MessageNode, node: MessageNode): boolean {
   if (node.message === undefined || node.message.role === 'system') return false;
   let current: MessageNode | undefined = below;

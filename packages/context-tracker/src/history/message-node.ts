@@ -11,8 +11,9 @@ export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: Ge
 export type ConversationRoot = { readonly tools: readonly ToolSpec[]; readonly template: ChatTemplate };
 
 /**
- * One message after its predecessors. The nodes form the tree of all conversations of an episode that offer the same tools.
- * Several children may have equal messages (answers that were sampled twice, or written by the agent).
+ * A message, together with the messages before it. The nodes form the tree of all conversations of an episode that
+ * offer the same tools. Several children may have equal messages (answers that were sampled twice, or written by the
+ * agent).
  */
 export class MessageNode {
   readonly parent: MessageNode | undefined;
@@ -22,9 +23,9 @@ export class MessageNode {
   /** The answer that was sampled here, after exactly these messages. */
   readonly turn: GeneratedTurn | undefined;
   readonly root: ConversationRoot;
-  /** Number of messages. */
+  /** Number of messages from the first one to this one. */
   readonly length: number;
-  /** See message-shape.ts. It is 0 for the root, which has no message. */
+  /** The shape of the message (see message-shape.ts). The root has no message, and its shape is 0. */
   readonly shape: MessageShape;
   /**
    * `shapes`: kinds of the messages from the last question up to this node. `earlierShapes`: kinds of the messages
@@ -127,7 +128,7 @@ export class MessageNode {
     return child;
   }
 
-  /** Returns all children if there are few, else those with this text. */
+  /** Returns all children if there are few, otherwise those with this text. */
   #withText(text: string): readonly MessageNode[] {
     return (this.#byText === undefined ? this.#children : this.#byText.get(text)) ?? none;
   }

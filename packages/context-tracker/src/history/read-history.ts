@@ -46,8 +46,8 @@ type Step = {
 };
 
 /**
- * Reads a history without changing anything. `known` is the start of the messages that is known to repeat the tree. If
- * nothing is known, it is the root for the request's tools, with length 0.
+ * Reads a history without changing anything. `known` describes the first messages, which are already known to be in the
+ * tree. Its node is the root if there are none.
  */
 export function readHistory(known: RepeatedStart, sent: readonly ChatMessage[], options: ReadOptions): History {
   const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));

@@ -2,8 +2,9 @@ import type { AssistantMessage, ChatMessage } from '@agentjet/core';
 import type { TurnIndex } from './turn-index.js';
 
 /**
- * Some agents send several turns and then all of their results: `answer, answer, result, result`. This puts each result
- * of a recorded turn right after its turn. `before` is the preceding message, which may be the first such answer.
+ * Puts each result of a recorded turn right after its turn. Some agents send several turns and then all of their
+ * results: `answer, answer, result, result`. `before` is the message before these messages. It may be the first answer
+ * of such a group.
  */
 export function putResultsBack(
   before: ChatMessage | undefined,

@@ -1,7 +1,7 @@
 import type { AgentTranscript } from '../contract.js';
 import { type MessageNode, messagesTo } from './message-node.js';
 
-/** An answer at the place where it was sampled, with its agent. */
+/** The node of a sampled answer, and the agent that got the answer. */
 export type AnswerNode = { readonly agentName: string; readonly node: MessageNode };
 
 /** Returns the conversations of each agent. Every answer that the agent did not continue ends a conversation. */

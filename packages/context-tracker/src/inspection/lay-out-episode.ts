@@ -69,7 +69,10 @@ function paintTurn(
   }
 }
 
-/** Marks the tokens of a span. A token that is marked as sampled stays so. If several messages contain a token, the first one counts. */
+/**
+ * Marks the tokens of a span. A token that is marked as sampled keeps this mark. If several messages contain a token,
+ * the first one counts.
+ */
 function paint(segment: TreeSegment, { marks }: Sheet, { start, end, ...mark }: TokenSpan): void {
   const joined = new Map<Mark, Mark>();
   for (let depth = Math.max(start, segment.start); depth < Math.min(end, segment.end); depth++) {

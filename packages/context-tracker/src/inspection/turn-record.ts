@@ -1,7 +1,7 @@
 import { camelKeys } from '@agentjet/core';
 import type { TurnDescription } from '../contract.js';
 
-/** A turn as the record of an episode holds it, in the list `turns`. Its keys are in snake_case. */
+/** A turn in the list `turns` of an episode's record. Its keys are in snake_case. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
 /**

@@ -12,9 +12,9 @@ type Piece =
   | { readonly kind: 'prompt'; readonly text: string };
 
 /**
- * Follows the chain of what was seen. Prompt text must match letter by letter. A recorded turn may be printed
- * differently as long as it has the same content. It then keeps the model's own tokens. If a template removes something
- * from it, such as its reasoning, the alignment ends there.
+ * Compares a rendered prompt with the chain of what was seen. Prompt text must match letter by letter. A recorded turn
+ * may be printed differently as long as it has the same content. It then keeps the model's own tokens. If a template
+ * removes something from the turn, such as its reasoning, the alignment ends before the turn.
  */
 export function align(
   rendered: string,

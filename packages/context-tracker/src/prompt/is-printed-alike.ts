@@ -6,8 +6,8 @@ const answer: ChatMessage = { role: 'assistant', content: 'x' };
 
 /**
  * Returns whether a template prints both messages alike in every position: as the last message, before the results of
- * its calls, and before another question. The last position matters because templates leave out the separate reasoning of
- * earlier answers. A template may refuse a position if it refuses it for both messages. It must accept at least one
+ * its calls, and before another question. The last position matters because templates leave out the separate reasoning
+ * of earlier answers. A template may refuse a position if it refuses both messages there. It must accept at least one
  * position before a question.
  */
 export function isPrintedAlike(

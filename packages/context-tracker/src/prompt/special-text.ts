@@ -26,7 +26,7 @@ export class SpecialText {
     this.#pattern = toPattern([...(tokenizer.specialTokens ?? []), ...ends]);
   }
 
-  /** Throws EngineError `bad_request` if the policy refuses such text. */
+  /** Throws EngineError `bad_request` if the message contains special tokens and the policy is `refuse`. */
   check(message: ChatMessage, at: number): void {
     if (this.#policy !== 'refuse') return;
     const [token] = this.#findAll(message);
@@ -75,7 +75,7 @@ export class SpecialText {
     return found;
   }
 
-  /** Returns the very same object if there is nothing to mark. */
+  /** Returns a marked copy, or the same object if there is nothing to mark. */
   #mark<Value extends object>(value: Value): Value {
     const pattern = this.#pattern;
     if (pattern === undefined) return value;

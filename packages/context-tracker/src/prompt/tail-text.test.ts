@@ -79,7 +79,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** A message that the template refuses ends the conversation. */
+/** Plays a conversation, which ends at a message that the template refuses. */
 function play(
   steps: readonly Step[],
   { template, tokenizer }: ChatTokenizer,

@@ -2,8 +2,8 @@ import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 
 /**
- * Chat templates that behave like those of strict or odd model families. They are written for tests, over ChatML's tokens, so
- * that the tokenizers of `@agentjet/tokenizer/testing` fit. They are not for models of those families.
+ * Chat templates that behave like those of strict or odd model families. They use ChatML's tokens, so that the
+ * tokenizers of `@agentjet/tokenizer/testing` fit. They are for tests, not for models of those families.
  */
 export const strictFamilies = ['mistral', 'gemma', 'deepseek', 'hermes', 'smollm'] as const;
 type StrictFamily = (typeof strictFamilies)[number];

@@ -7,7 +7,7 @@ const pairs = ['th', 'he', 'in', 'er', 'an', 're', 'es', 'on', 'ou', 'te', 'll',
 const firstSpecial = 256;
 const firstPair = firstSpecial + specials.length;
 
-/** Creates a tokenizer of letters (bytes) and a few pairs that takes the longest match first. */
+/** Creates a tokenizer of bytes and a few pairs of letters. It takes the longest match first. */
 export function createToyTokenizer(): Tokenizer {
   const pairIds = new Uint16Array(65536);
   pairs.forEach((text, index) => (pairIds[(text.charCodeAt(0) << 8) | text.charCodeAt(1)] = firstPair + index));

@@ -64,7 +64,7 @@ function findAnswer(from: number, { text, marks }: Finder): Place | undefined {
   return end === -1 ? undefined : { start, end };
 }
 
-/** Finds the text unchanged or trimmed, right after its lead, else anywhere. */
+/** Finds the text, unchanged or trimmed. It searches right after the lead first, and then anywhere. */
 function findText(content: string, lead: string, from: number, { text }: Finder): Place | undefined {
   const trimmed = content.trim();
   for (const written of [content, trimmed]) {
@@ -114,7 +114,10 @@ function decodeEach(ids: Int32Array, tokenizer: Tokenizer): DecodedIds {
   return { text: text + decoder.flush(), ends };
 }
 
-/** Returns the token with which the text after this position begins. Tokens with the first bytes of its first character count. */
+/**
+ * Returns the token with which the text after this position begins. This may be a token with only the first bytes of
+ * the first character.
+ */
 function firstToken(ends: ArrayLike<number>, place: number): number {
   const at = place === 0 ? -1 : tokenAt(ends, place);
   return ends[at] === undefined || ends[at] === place ? at + 1 : at;

@@ -58,7 +58,10 @@ export class LmdbFile {
     return this.#isSealed;
   }
 
-  /** Call this periodically. It closes a read-only file that was not read since the last call, until it is read again. */
+  /**
+   * Call this periodically. It closes a read-only file that was not read since the last call. The next read opens the
+   * file again.
+   */
   async rest(): Promise<void> {
     if (this.#isAtRest && this.#opened?.isReadOnly === true) await this.#letGo();
     this.#isAtRest = true;
@@ -92,7 +95,10 @@ export class LmdbFile {
     });
   }
 
-  /** Makes `owner` the first owner of a new file, whose first commit holds these entries. Returns false if the file has an owner. */
+  /**
+   * Makes `owner` the first owner of a new file, whose first commit contains these entries. Returns false if the file
+   * has an owner.
+   */
   async begin(owner: Owner, format: string, entries: readonly StoreEntry[] = []): Promise<boolean> {
     this.#numCommits = 0;
     return (await this.#commit(['meta', 'owner'], { owner, format }, entries)) !== undefined;
@@ -174,7 +180,7 @@ export class LmdbFile {
     await this.#inTurn(async () => undefined);
   }
 
-  /** Whether the file holds no entry. */
+  /** Whether the file has no entries. */
   get isEmpty(): boolean {
     const lanes: readonly Lane[] = ['events', 'carried', 'finished'];
     return lanes.every((lane) => {

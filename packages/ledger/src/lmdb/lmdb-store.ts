@@ -53,7 +53,7 @@ export class LmdbStore implements Store {
     const store = new LmdbStore(dir, lmdb.open, options);
     const numbers = numbersIn(dir);
     try {
-      // All but the newest are sealed.
+      // All files except the newest one are sealed.
       for (const number of numbers) await store.#openFile(number, number !== numbers.at(-1));
       return store;
     } catch (error) {
@@ -159,8 +159,8 @@ export class LmdbStore implements Store {
   }
 
   /**
-   * Copies all files to a folder as they are now, while an owner writes them. Sealed files never change, so a later backup needs
-   * only new files.
+   * Copies the present content of all files to a folder. An owner may write the files in the meantime. Sealed files
+   * never change, so a later backup needs only new files.
    */
   async backup(dir: string): Promise<void> {
     mkdirSync(dir, { recursive: true });
@@ -195,7 +195,7 @@ export class LmdbStore implements Store {
     this.#numSynced = 0;
   }
 
-  /** Returns false if the file was sealed in the meantime. */
+  /** Takes the file from its owner. Returns false if the file was sealed in the meantime. */
   async #takeFile(file: LmdbFile): Promise<boolean> {
     return this.#guard(async () =>
       file.take((meta) => {
@@ -309,7 +309,7 @@ export type LmdbStoreOptions = {
   readonly onLost?: (error: unknown) => void;
   /** If fewer bytes are free, the store has no room. Default: 256 MiB. */
   readonly minFreeBytes?: number;
-  /** For tests: the number that Linux gives a file system (statfs). */
+  /** For tests: the number that identifies a file system on Linux (statfs). */
   readonly fileSystemType?: (dir: string) => number;
   /** For tests: identifies the boot of the machine. */
   readonly bootId?: string;

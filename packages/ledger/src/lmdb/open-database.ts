@@ -5,10 +5,13 @@ import type { Key, RootDatabase } from 'lmdb';
 import { StoreError } from '../store/store-error.js';
 import { isFull } from './disk.js';
 
-/** Opens the environment. A read-only environment saves the megabytes of a list of dirty pages. */
+/** Opens the environment. A read-only environment needs no list of dirty pages, which takes megabytes. */
 export type OpenFile = (isReadOnly: boolean) => RootDatabase<Buffer, Key>;
 
-/** Throws StoreError `damaged` or `full`, or `failed` if the file is not the cause: no handles, no permission, no memory. */
+/**
+ * Opens a file of a store. Throws StoreError `damaged` or `full`. Throws StoreError `failed` if the file is not the
+ * cause: there are no handles, no permission, or no memory.
+ */
 export function openDatabase(open: OpenFile, file: string, isReadOnly: boolean): RootDatabase<Buffer, Key> {
   const listeners = process.listeners('exit');
   try {
@@ -24,8 +27,9 @@ export function openDatabase(open: OpenFile, file: string, isReadOnly: boolean):
 }
 
 /**
- * LMDB can end the process with SIGSEGV if it cannot open a file, and with SIGBUS on a full disk, because it writes a new lock file
- * through memory. So these conditions are checked first. Only LMDB may open the lock file: a process that closes it loses all its locks.
+ * Throws if LMDB cannot open the file. LMDB itself can end the process with SIGSEGV if it cannot open a file, and with
+ * SIGBUS on a full disk, because it writes a new lock file through memory. Only LMDB may open the lock file: a process
+ * that closes it loses all its locks.
  */
 function requireOpenable(file: string, isReadOnly: boolean): void {
   const { R_OK, W_OK } = constants;

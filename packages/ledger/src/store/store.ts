@@ -11,7 +11,7 @@ import type { StoreEntry } from './entry.js';
 export interface Store {
   /** Differs after every boot of the machine. */
   readonly bootId: string;
-  /** Becomes the owner, before anything is read. The term grows each time. */
+  /** Becomes the owner. Call this before you read anything. The term grows each time. */
   takeOver(): Promise<void>;
   /** Copies all entries that are not known to be synced into a new file, and syncs that file. Every recovery does this. */
   secure(): Promise<void>;
