@@ -6,7 +6,7 @@ import OpenAI, { APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEndpointServer, type EndpointServer } from './index.js';
 
-/** Subjects the server to badly behaved clients and networks. */
+/** These tests send what badly behaved clients and networks send. */
 
 const answer: ChatResponse = {
   id: 'r1',

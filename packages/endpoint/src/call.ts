@@ -25,12 +25,13 @@ export type Incoming = {
   /** The body as it was sent. */
   readonly text: string;
   readonly body: unknown;
-  /** Cuts the connection after the bytes that have been written. */
+  /** Closes the connection after the bytes written so far have been sent. */
   readonly breakOff: () => void;
 };
 
 /**
- * One authenticated HTTP call: its body, the model that it may reach, and the means to answer. Every protocol uses it.
+ * One authenticated HTTP call: its body, the model that it may reach, and functions that answer it. All protocols use
+ * it.
  */
 export interface Call extends ChatCall {
   readonly session: EndpointSession;
@@ -38,8 +39,8 @@ export interface Call extends ChatCall {
   /** Returns the same id for a client's retry of the same body, so a retry never makes a second sample. */
   requestId(choice: number): string;
   /**
-   * Counts the tokens of the prompt. If the model of an agent that does not learn cannot count, it estimates one token
-   * per four characters.
+   * Counts the tokens of the prompt. If the model cannot count, as the model of an agent that does not learn, one token
+   * is estimated per four characters.
    */
   countPromptTokens(request: ChatRequest): Promise<number>;
   respondJson(pending: Promise<unknown>, protocol: Pick<EventProtocol, 'toErrorBody'>): Promise<Response>;
@@ -60,8 +61,8 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
       const answer = generate(session.model, { ...chatRequest, ...mark }, { signal: left.signal, ...listeners });
-      // The two signals are not combined, because a combined signal would stay attached to the episode's signal until
-      // the episode ends.
+      // The signals of the call and of the episode are not combined, because a combined signal would stay attached to
+      // the episode's signal until the episode ends.
       return whileRunning(session.signal, answer, () => left.abort(session.signal.reason));
     },
     countPromptTokens: async (chatRequest) => {
@@ -111,7 +112,10 @@ async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: (
   }
 }
 
-/** A debug model that does not stream still answers clients that ask for a stream. */
+/**
+ * Asks the model for an answer. If the client wants a stream and the model does not stream, as some debug models do
+ * not, the complete answer is sent as deltas.
+ */
 async function generate(
   model: ChatModel,
   request: ChatRequest,
@@ -128,7 +132,10 @@ async function generate(
   return response;
 }
 
-/** An idempotency key identifies the call. The SDKs' retry header refers to the newest call with this body. */
+/**
+ * Returns the id of the call. Requests with the same idempotency key are the same call. A request with the SDKs' retry
+ * header is the same call as the newest request with this body.
+ */
 function identify(session: EndpointSession, { request, text }: Incoming): string {
   const hash = digest('sha256', `${new URL(request.url).pathname}\n${text}`, 'base64url');
   const key = request.headers.get('idempotency-key');

@@ -1,7 +1,10 @@
 import { ApiError } from '@agentjet/chat-completions';
 import { endOfString, requestLimits } from '@agentjet/core';
 
-/** The maximum number of lists and objects in one body. The largest allowed request has a tenth of this number. */
+/**
+ * The maximum number of lists and objects in one body. The largest request within the other limits has a tenth of this
+ * number.
+ */
 const maxContainers = 100_000;
 
 const quote = 0x22;

@@ -14,9 +14,7 @@ const schema = z.strictObject({
 });
 type Body = z.infer<typeof schema>;
 
-/**
- * Handles POST /v1/completions. The prompt is one user turn of the chat model, because that is the model being trained.
- */
+/** Handles POST /v1/completions. The prompt becomes one user message, because the trained model is a chat model. */
 export async function handleCompletion(call: Call): Promise<Response> {
   const body = parseBody('completions', schema, call.body);
   const head = {

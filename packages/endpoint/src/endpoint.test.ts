@@ -74,10 +74,10 @@ const user = (content: string) => [{ role: 'user' as const, content }];
 
 describe('an address that is not quite right', () => {
   it.each([
-    ['/chat/completions', 'The address lacks /v1 at its end: ask /v1/chat/completions.'],
-    ['/models', 'The address lacks /v1 at its end: ask /v1/models.'],
-    ['/v1/v1/messages', 'The address has /v1 twice: ask /v1/messages.'],
-    ['/api/responses', 'The address lacks /v1 at its end: ask /api/v1/responses.'],
+    ['/chat/completions', 'The address lacks /v1 at its end: use /v1/chat/completions.'],
+    ['/models', 'The address lacks /v1 at its end: use /v1/models.'],
+    ['/v1/v1/messages', 'The address has /v1 twice: use /v1/messages.'],
+    ['/api/responses', 'The address lacks /v1 at its end: use /api/v1/responses.'],
     ['/v1/nothing', 'The APIs are under /v1: chat/completions'],
   ])('%s hears of it', async (path, advice) => {
     const { access } = await open();

@@ -1,8 +1,8 @@
 import { toApiError, type ApiError } from '@agentjet/chat-completions';
 
 /**
- * A web Response of server-sent events. Its headers are sent at once, and it fills long silences to keep the connection
- * alive.
+ * Writes the server-sent events of a response. Its headers are sent at once, and long silences are filled to keep the
+ * connection alive.
  */
 export type EventStream = {
   /** Sends one event. `event` is its name, for protocols with named events. */
@@ -11,13 +11,13 @@ export type EventStream = {
   sendRaw(data: string): void;
 };
 
-/** How a protocol expresses errors and silences. */
+/** How a protocol reports errors and fills silences. */
 export type EventProtocol = {
-  /** Creates the body of an error that is known before anything was sent. */
+  /** Creates the body of an error that happens before anything was sent. */
   readonly toErrorBody: (error: ApiError) => unknown;
   /** Sends the last event of a stream that fails midway. */
   readonly sendError: (stream: EventStream, error: ApiError) => void;
-  /** Fills a silence: a comment, or the protocol's own ping. */
+  /** The data that is sent regularly to keep the connection alive: a comment, or the protocol's own ping. */
   readonly heartbeat?: string;
 };
 
@@ -35,8 +35,8 @@ const headers = {
 };
 
 /**
- * Sends the headers only after all callbacks that are ready now have run. So an error that needs no engine, such as a
- * prompt longer than the context or an ended episode, has its own status.
+ * Waits until all callbacks that are ready now have run, and sends the headers then. An error that is found without the
+ * engine, such as a prompt longer than the context or an ended episode, therefore has its own status.
  */
 export async function createEventStreamResponse(
   produce: (stream: EventStream) => Promise<void>,
@@ -72,7 +72,7 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       sink = controller;
-      // The first byte makes every proxy on the way send the headers.
+      // Some proxies send the headers only with the first bytes of the body.
       write(': open\n\n');
     },
     cancel: () => {

@@ -43,7 +43,7 @@ async function runEpisode(path: string, body: object): Promise<WeakRef<object>> 
   return new WeakRef(episode.engine);
 }
 
-/** Garbage is collected in rounds, because a callback of the last turn may keep objects until the next one. */
+/** Collects garbage in several rounds, because a callback of the last turn may keep objects until the next one. */
 async function countAlive(episodes: readonly WeakRef<object>[]): Promise<number> {
   const isAlive = (episode: WeakRef<object>): boolean => episode.deref() !== undefined;
   for (let round = 0; round < 20 && episodes.some(isAlive); round++) {

@@ -1,6 +1,4 @@
-/**
- * A map that forgets its oldest entries. A server answers for months, so the kept entries must not grow without limit.
- */
+/** A map that forgets its oldest entries. A server may run for months, so the map must not grow without limit. */
 export class LatestMap<V> extends Map<string, V> {
   readonly #limit: number;
   /**

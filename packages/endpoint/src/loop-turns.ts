@@ -1,6 +1,6 @@
 /**
- * Admits bodies, or answers, a few at a time. Otherwise many concurrent bodies, or a few large ones, would be handled
- * in a single turn of the event loop, and all other requests would wait.
+ * Limits the bytes of bodies, or of answers, that are handled in one turn of the event loop. Otherwise many concurrent
+ * bodies, or a few large ones, would fill a single turn, and all other requests would wait.
  */
 export class LoopTurns {
   readonly #queue: { readonly bytes: number; readonly go: () => void }[] = [];
@@ -39,5 +39,5 @@ export class LoopTurns {
   }
 }
 
-/** The bytes that one turn of the event loop may handle, which takes about 20 ms. */
+/** How many bytes one turn of the event loop may handle. They take about 20 ms. */
 const bytesPerTurn = 64 * 1024;

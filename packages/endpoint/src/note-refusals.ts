@@ -2,8 +2,8 @@ import { ApiError } from '@agentjet/chat-completions';
 import type { EndpointSession } from './session.js';
 
 /**
- * Reports a request to the episode if it is refused before its model is asked. The model itself counts the errors that
- * it throws.
+ * Runs `work`, and reports to the episode if the request is refused before the model is called. Errors that the model
+ * throws are not reported, because the model counts them itself.
  */
 export async function noteRefusals<T>(
   { onRefused }: Pick<EndpointSession, 'onRefused'>,

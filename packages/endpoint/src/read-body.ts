@@ -13,8 +13,8 @@ export type BodyOptions = {
 
 /**
  * Reads the bytes of a body. Returns `too_large` if it has more than `maxBytes`, `slow` if it does not arrive in time,
- * and `broken` if the sender leaves. It listens to Node's own stream, because a web stream costs more than everything
- * else in a small request. Nothing more is read after it resolves.
+ * and `broken` if the sender leaves. It reads Node's own stream, because a web stream would cost more than the rest of
+ * a small request. Once the promise has resolved, nothing more is read.
  */
 export function readBody(
   incoming: IncomingMessage,
@@ -48,8 +48,8 @@ export function readBody(
 }
 
 /**
- * Throws ApiError 415 for a compressed body and 400 for one that is not UTF-8, because a misread body would be
- * trained.
+ * Decodes a body. Throws ApiError 415 if the body is compressed, and 400 if it is not UTF-8. A body that is decoded
+ * wrongly would become training data.
  */
 export function decodeBody(bytes: Buffer, { headers }: IncomingMessage): string {
   const { 'content-encoding': encoding = 'identity' } = headers;

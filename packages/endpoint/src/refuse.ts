@@ -5,8 +5,8 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 /**
  * Answers a request whose body is not worth reading, such as one without a valid key. The body stays unread: Node stops
  * reading after its own buffer of 64 KiB. The connection is closed in two steps, because a client that is still writing
- * when the connection breaks never sees the answer. Our half closes at once, and the other half closes when the client
- * leaves or after a second.
+ * when the connection breaks never sees the answer. The server's half closes at once, and the other half closes when
+ * the client leaves or after a second.
  */
 export function refuse({ incoming, outgoing }: HttpBindings, answer: Response): Response | Promise<Response> {
   const { socket } = outgoing;
@@ -27,7 +27,7 @@ export function refuse({ incoming, outgoing }: HttpBindings, answer: Response): 
 
 const lingerMs = 1_000;
 
-/** Without a body there is nothing to leave unread, and Node closes the connection itself. */
+/** Tells Node to close the connection after the answer. That is enough for a request without an unread body. */
 function withClose(answer: Response): Response {
   const headers = new Headers(answer.headers);
   headers.set('connection', 'close');

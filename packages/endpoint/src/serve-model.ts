@@ -71,8 +71,8 @@ function checkKey(apiKey: string): (context: Context) => void {
 }
 
 /**
- * Refuses requests that name another host or origin than this machine. Without a key, a web page could otherwise send
- * requests from another origin, or through a domain that resolves to this machine.
+ * Refuses requests whose host or origin is not this machine. Otherwise, a web page could use a server without a key:
+ * from another origin, or through a domain that resolves to this machine.
  */
 function checkNames(context: Context): void {
   const origin = context.req.header('origin');
@@ -82,7 +82,7 @@ function checkNames(context: Context): void {
   throw new ApiError(
     403,
     'forbidden_origin',
-    `A server without a key answers this machine alone, and this request names ${JSON.stringify(strange)}. Start it with a key to use it from elsewhere.`,
+    `This server has no key, so it answers only requests from this machine to this machine. This request names ${JSON.stringify(strange)}. Start the server with a key to use it from elsewhere.`,
   );
 }
 

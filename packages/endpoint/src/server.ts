@@ -24,13 +24,13 @@ export type EndpointOptions = Partial<Timing> & {
   /** 0 picks a free port. */
   readonly port?: number;
   /**
-   * The maximum size of a request body. A longer one gets status 413. Default: 8 MiB, several times the longest prompt
+   * The maximum size of a request body. A longer body gets status 413. Default: 8 MiB, several times the longest prompt
    * of today's models.
    */
   readonly maxBodyBytes?: number;
 };
 
-/** One HTTP server for the agents of all running episodes. It does not keep a finished process alive. */
+/** One HTTP server for the agents of all running episodes. The process can exit while the server is open. */
 export interface EndpointServer extends EndpointHost {
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export type Authenticate = (context: Context) => EndpointSession | Promise<Endpo
 
 type Listening = { readonly baseUrl: string; readonly close: () => Promise<void> };
 
-/** Starts an HTTP server of all APIs. Rejects with the system's error if the port is not available. */
+/** Starts an HTTP server with all APIs. Rejects with the system's error if the port is not available. */
 export async function listenAt(authenticate: Authenticate, options: EndpointOptions): Promise<Listening> {
   const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
   const app = createEndpointApp(authenticate, { ...timing, maxBodyBytes: options.maxBodyBytes ?? 8 << 20 });
@@ -82,8 +82,8 @@ export async function listenAt(authenticate: Authenticate, options: EndpointOpti
 }
 
 /**
- * A body that is too large is read up to this many times the limit, because a client that is cut off while it writes
- * never sees the reason.
+ * A body that is too large is still read, up to this many times the limit. A client that is cut off while it writes
+ * would never see the reason.
  */
 const patience = 8;
 
@@ -169,16 +169,16 @@ function createEndpointApp(
 }
 
 /**
- * Clients append the path of their API to the given address. OpenAI's clients expect /v1 at its end, Anthropic's
- * clients do not.
+ * Returns advice for a wrong address. Clients append the path of their API to their base address. OpenAI's clients
+ * expect /v1 at the end of it, Anthropic's clients do not.
  */
 function adviseAddress(path: string): string {
   const [, before = '', api = ''] =
     /^(.*?)\/((?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)(?:\/.*)?)$/.exec(path) ??
     [];
   if (api === '') return ' The APIs are under /v1: chat/completions, completions, responses, messages and models.';
-  if (before.endsWith('/v1/v1')) return ` The address has /v1 twice: ask ${before.slice(0, -3)}/${api}.`;
-  return ` The address lacks /v1 at its end: ask ${before}/v1/${api}.`;
+  if (before.endsWith('/v1/v1')) return ` The address has /v1 twice: use ${before.slice(0, -3)}/${api}.`;
+  return ` The address lacks /v1 at its end: use ${before}/v1/${api}.`;
 }
 
 /** Reads the key of a request from the header of OpenAI's or Anthropic's clients. */

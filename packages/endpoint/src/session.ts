@@ -9,17 +9,16 @@ export type EndpointSession = EndpointRegistration & {
   readonly history: Map<string, readonly unknown[]>;
   /** Items of stored responses, by their own ids (`item_reference` of the Responses API). */
   readonly items: Map<string, unknown>;
-  /** The request id of the newest call with a given body. A client's retry is the same call. */
+  /** The request id of the newest call with a given body. A client's retry has the same request id. */
   readonly requestIds: Map<string, string>;
   /** The body that each idempotency key was used for. */
   readonly keyedBodies: Map<string, string>;
-  /** Keeps a stored response beyond this process. The answer waits for it. */
+  /** Saves a stored response so that it survives this process. The answer is sent after that. */
   readonly keep?: (stored: StoredResponse) => Promise<void>;
 };
 
 /**
- * A stored response (Responses API), as plain JSON. If it continues another response, it holds only the items that it
- * adds.
+ * A stored response (Responses API), as plain JSON. If it continues another response, `added` has only the new items.
  */
 export type StoredResponse = {
   readonly id: string;
@@ -56,7 +55,7 @@ export function createSession(
 
 const keyPrefix = 'sk-ajet-';
 
-/** Issues signed, unguessable keys. A key lives as long as the process and its episode. */
+/** Issues signed, unguessable keys. A key is valid until its episode ends or the process exits. */
 export class SessionStore {
   readonly #secret = randomBytes(32);
   readonly #sessions = new Map<string, EndpointSession>();
@@ -73,14 +72,15 @@ export class SessionStore {
     return `${keyPrefix}${id}.${this.#sign(id)}`;
   }
 
-  /** Throws ApiError 401 if there is no key or we never signed it, and 410 if its episode has ended. */
+  /** Throws ApiError 401 if there is no key or this server did not sign it, and 410 if its episode has ended. */
   authenticate(apiKey: string | undefined): EndpointSession {
     if (apiKey === undefined) throw missingKey();
     const [id, signature, ...rest] = (apiKey.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
     if (id === undefined || signature === undefined || rest.length > 0 || !this.#matches(id, signature))
       throw unknownKey();
     const session = this.#sessions.get(id);
-    // If a key that we signed has no session, its episode has ended, because sessions are removed with their episodes.
+    // If a key that this server signed has no session, its episode has ended, because sessions are removed with their
+    // episodes.
     if (session === undefined) throw endedEpisode();
     return session;
   }

@@ -6,7 +6,7 @@ export type SlowJsonOptions = {
   readonly toErrorBody: (error: ApiError) => unknown;
   /** Called when the client leaves. */
   readonly cancel: () => void;
-  /** Cuts the connection after the bytes that have been written. */
+  /** Closes the connection after the bytes written so far have been sent. */
   readonly breakOff: () => void;
 };
 
@@ -17,10 +17,10 @@ type Settled = {
 };
 
 /**
- * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s. So after `graceMs`
- * the headers are sent with status 200, and then spaces keep the connection alive. JSON allows spaces before a value.
- * An earlier error has its own status. A later error is written too, but then the connection is cut, so no client takes
- * it for an answer.
+ * Creates a JSON response for an answer that may take long. HTTP clients give up if they see no headers for 300 s. So
+ * the headers are sent after `graceMs`, with status 200, and then spaces keep the connection alive. JSON allows spaces
+ * before a value. An error within `graceMs` has its own status. A later error is written into the body, and then the
+ * connection is cut, so no client takes it for an answer.
  */
 export async function createSlowJsonResponse(pending: Promise<unknown>, options: SlowJsonOptions): Promise<Response> {
   const settled = pending.then(

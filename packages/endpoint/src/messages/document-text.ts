@@ -24,7 +24,7 @@ const searchResult = z.looseObject({
 
 const join = (parts: z.infer<typeof blocks>): string => parts.map(({ text }) => text).join('\n');
 
-/** Undefined for any other block, and for a document that holds a file. */
+/** Returns undefined for any other block, and for a document that contains a file. */
 export function toDocumentText(block: unknown): string | undefined {
   const given = document.safeParse(block);
   if (given.success) {

@@ -10,7 +10,10 @@ const types: Readonly<Record<number, string>> = {
   415: 'invalid_request_error',
 };
 
-/** Anthropic's code for a request that cannot continue a conversation on the server. Its clients react to this code. */
+/**
+ * Anthropic's error code of a server that does not keep conversations. After this error, Anthropic's clients send the
+ * whole conversation with each request.
+ */
 export const threadsUnsupported = 'thread_unsupported_request';
 
 export function toAnthropicErrorBody(error: ApiError): unknown {

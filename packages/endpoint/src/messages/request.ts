@@ -54,7 +54,7 @@ export const messagesSchema = z.strictObject({
   output_config: z.looseObject({ format: outputFormat.nullish() }).optional(),
 });
 
-/** The same schema for a request without an answer. */
+/** The schema of a request that only counts the tokens of its prompt. It has no `max_tokens`. */
 export const countTokensSchema = messagesSchema.omit({ max_tokens: true });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
@@ -80,7 +80,7 @@ function toToolSpec(wire: z.infer<typeof tool>): NonNullable<ChatRequest['tools'
     throw new ApiError(
       400,
       'unsupported_tool',
-      `Tool '${wire.name}' of type '${wire.type ?? ''}' is not supported: only tools with an input_schema, which the agent runs itself.`,
+      `Tool '${wire.name}' of type '${wire.type ?? ''}' is not supported. Only tools with an input_schema are supported, because the agent runs them itself.`,
       'tools',
     );
   }
@@ -105,7 +105,9 @@ function toResponseFormat(config: MessagesBody['output_config']): Pick<ChatReque
     : { responseFormat: { type: 'json_schema', name: 'answer', schema: format.schema } };
 }
 
-/** Converts one Anthropic message. Tool results inside a user message become tool messages before its text. */
+/**
+ * Converts one Anthropic message. The tool results in a user message become tool messages, which come before its text.
+ */
 function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
   const blocks: readonly Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   if (role === 'assistant') return [toAssistant(blocks)];
@@ -139,7 +141,7 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
   };
 }
 
-/** Reverses `toInput`. */
+/** Reverses `toInput` of `response.ts`. */
 function toArguments(input: unknown): string {
   const raw = rawInput.safeParse(input);
   return raw.success ? raw.data._raw : JSON.stringify(input ?? {});

@@ -22,8 +22,8 @@ function toStop({ finishReason, stopText }: ChatResponse): {
 }
 
 /**
- * Anthropic carries arguments as an object. Text that is not an object is kept whole under `_raw`, and the tool reports
- * the mistake.
+ * Parses the arguments of a call, because Anthropic's API has them as an object. Text that is not a JSON object becomes
+ * the value of `_raw`, and the tool then reports the mistake.
  */
 function toInput(text: string): JsonObject {
   return parseJsonObject(text) ?? { _raw: text };

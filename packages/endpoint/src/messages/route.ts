@@ -30,8 +30,8 @@ export async function handleMessages(call: Call): Promise<Response> {
 }
 
 /**
- * Handles POST /v1/messages/count_tokens. Without it, Claude Code asks for answers of one token, and those would be
- * trained.
+ * Handles POST /v1/messages/count_tokens. Without this address, Claude Code would count tokens by asking for answers of
+ * one token, and these answers would be trained.
  */
 export async function handleCountTokens(call: Call): Promise<Response> {
   refuseThread(call.body);
@@ -44,8 +44,8 @@ export async function handleCountTokens(call: Call): Promise<Response> {
 }
 
 /**
- * The tool runner of Anthropic's SDK asks for a conversation that the server keeps. After this error, it sends the
- * whole conversation each time.
+ * Refuses a request to keep the conversation on the server, which the tool runner of Anthropic's SDK sends. After this
+ * error, it sends the whole conversation each time.
  */
 function refuseThread(body: unknown): void {
   if (typeof body !== 'object' || body === null || !('thread' in body) || body.thread === null) return;

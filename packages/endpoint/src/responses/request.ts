@@ -48,7 +48,7 @@ const toolsItem = z.looseObject({
   type: z.literal('additional_tools'),
   tools: z.array(z.looseObject({ type: z.string() })),
 });
-/** An item of another model's answer that describes the work of its server. */
+/** An item that describes what another provider's server did for its model, such as a web search. */
 const othersItem = z.looseObject({ type: z.string().refine(isOthersItem), role: z.undefined().optional() });
 const item = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, othersItem]);
 export type InputItem = z.infer<typeof item>;
@@ -56,7 +56,7 @@ export type InputItem = z.infer<typeof item>;
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
 const sentItem = z.union([...item.options, itemReference], {
   error: ({ input }) =>
-    `is not a message, call, result, reasoning or list of tools of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+    `is not a supported item. Supported are messages, calls, results, reasoning and lists of tools. The item is: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
 });
 
 const textFormat = z.discriminatedUnion('type', [
@@ -103,7 +103,10 @@ export const responsesSchema = z.strictObject({
 });
 export type ResponsesBody = z.infer<typeof responsesSchema>;
 
-/** `recall` returns the stored item with an id. Throws ApiError 400 for an item that is not stored. */
+/**
+ * Returns the items of the request. `recall` looks up the stored item that a reference means. Throws ApiError 400 if
+ * the item is not stored.
+ */
 export function toInputItems(
   { input }: ResponsesBody,
   recall: (id: string) => InputItem | undefined,
@@ -125,8 +128,7 @@ export function toInputItems(
 }
 
 /**
- * Lists the tools of the request and the tools that its items add. All of them are shown in one place, which the chat
- * template chooses.
+ * Lists the tools of the request and the tools that its items add. The chat template shows all of them in one place.
  */
 export function listTools(
   { tools = [] }: ResponsesBody,

@@ -152,7 +152,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
     stream?.send({ type, sequence_number: sequence++, ...fields }, type);
   const place = (id: string) => ({ item_id: id, output_index: output.length, content_index: 0 });
 
-  /** The logprobs of all tokens are known at the end and are sent with the last text. */
+  /** Closes the open item. The closing events of a message have the logprobs of all its tokens. */
   const close = (logprobs: Logprobs = []): void => {
     if (open === undefined) return;
     const { id, text, type } = open;
@@ -204,13 +204,19 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
       send('response.created', { response });
       send('response.in_progress', { response });
     },
-    /** Keeps the tokens, to send them with the next text. The answer that `finish` gets has all tokens. */
+    /**
+     * Keeps the logprobs of the tokens, and sends them with the next text. The answer that `finish` gets has all
+     * logprobs.
+     */
     tokens: (tokens: Logprobs): void => pending.add(tokens),
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
       else writeText(delta.type === 'content' ? 'message' : 'reasoning', delta.text);
     },
-    /** Like `toOutputItems`: an answer without calls has a message, even if it is empty. */
+    /**
+     * Closes the open item and returns all items. As in `toOutputItems`, an answer without calls has a message, even if
+     * it is empty.
+     */
     finish({ message, logprobs }: ChatResponse): readonly OutputItem[] {
       if (message.content === '' && message.toolCalls === undefined) ensureOpen('message');
       close(withLogprobs ? logprobs : []);

@@ -39,7 +39,7 @@ describe('item references', () => {
       if (call?.type !== 'function_call') throw new Error('the second answer is a call');
       const result = { type: 'function_call_output' as const, call_id: call.call_id, output: '3' };
       await send([user('hi'), ...said, user('1+2?'), reference(call.id ?? ''), result]);
-      // qwen3's template removes earlier thinking. No fork has another cause.
+      // All forks come from qwen3's template, which removes earlier thinking.
       const { stats } = finish();
       expect(stats.foreignMessages).toEqual({});
       expect(Object.keys(stats.forks['solver'] ?? {})).toEqual(['template']);

@@ -11,11 +11,11 @@ const namespaceTool = z.looseObject({
   tools: z.array(z.looseObject({ type: z.string() })),
 });
 
-/** The name of a function on the wire. Codex, for example, groups functions in namespaces. */
+/** The name of a function in requests and answers. It may belong to a namespace, for example in requests of Codex. */
 export type WireName = {
   readonly name: string;
   readonly namespace?: string | undefined;
-  /** True if its calls are plain text. */
+  /** True for a custom tool. Its calls contain plain text. */
   readonly isCustom?: true;
 };
 
@@ -29,8 +29,8 @@ export interface ResponseTools {
 type Named = { readonly wire: WireName; readonly shown: string; readonly spec: ToolSpec };
 
 /**
- * A repeated tool replaces the earlier one. Throws ApiError 400 for tools that are neither functions nor run by a
- * server.
+ * Reads the tools of a request. If a tool is repeated, the last one is used. Throws ApiError 400 for a tool that is not
+ * a function, a custom tool or a tool that a server runs.
  */
 export function readTools(tools: readonly { readonly type: string }[]): ResponseTools {
   const all = tools.flatMap((tool) => readFunctions(tool));
@@ -62,14 +62,14 @@ function readFunctions(tool: { readonly type: string }, namespace?: string): rea
   throw new ApiError(
     400,
     'unsupported_tool',
-    `Tools of type '${tool.type}' are not supported: only functions and custom tools, which the agent runs itself.`,
+    `Tools of type '${tool.type}' are not supported. Only functions and custom tools are supported, because the agent runs them itself.`,
     'tools',
   );
 }
 
 /**
- * Gathers all tools of the body in one list for the table of parameters, including those in namespaces and among the
- * items.
+ * Returns the body with all its tools in one list, including those in namespaces and among the items. The parameter
+ * check reads this list.
  */
 export function gatherTools(body: unknown): unknown {
   if (!isJsonObject(body)) return body;
