@@ -22,7 +22,7 @@ export type CodeOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** The result of the code. A limit that it reached and an error that it threw are results, because the agent caused them. */
+/** The result of the code. Reaching a limit and throwing an error are results, because the agent caused them. */
 export type CodeResult = {
   readonly stdout: string;
   /** The value of the last expression as JSON, or undefined if it has none. JavaScript only. */
@@ -36,9 +36,10 @@ export type CodeResult = {
 export type Side = Pick<CodeOptions, 'files'> & { readonly code: string };
 
 /**
- * Two programs in two sandboxes that exchange lines. `asking` speaks first, and each line passes the turn to the other side. A line of
- * `asking` that begins with "!" ends the dialogue. Each side has a time limit for all of its turns together. Python code sends and
- * receives lines through its standard output and input; `CodeRunner.talk` describes it for JavaScript.
+ * Two programs in two sandboxes that exchange lines. `asking` sends the first line, and each line passes the turn to
+ * the other side. A line of `asking` that begins with "!" ends the dialogue. Each side has a time limit for all of its
+ * turns together. Python code sends and receives lines through its standard output and input. `CodeRunner.talk`
+ * describes how JavaScript does it.
  */
 export type Dialogue = Pick<CodeOptions, 'language' | 'limits' | 'signal'> & {
   readonly asking: Side;
@@ -55,27 +56,27 @@ export type DialogueResult = {
   readonly answering: SideResult;
 };
 
-/** Runs code that nobody has read. The code cannot reach the network, files other than those given, or this process. */
+/** Runs untrusted code. The code cannot reach the network, files other than those given, or this process. */
 export interface CodeRunner {
   readonly languages: readonly Language[];
   /** Rejects with SandboxError only if the sandbox itself fails. */
   run(code: string, options: CodeOptions): Promise<CodeResult>;
   /**
-   * Runs two programs that talk, each in a new sandbox. A JavaScript program evaluates to a function that takes a line
-   * and returns the answer. Its global `ask` sends a line to the other side and returns the answer. The function of
-   * `asking` is called with "" until it returns a line with "!", and pending jobs run in between. The global `evaluate`
-   * runs a script in the global scope. Rejects with SandboxError only if a sandbox itself fails.
+   * Runs two programs that exchange lines, each in a new sandbox. A JavaScript program evaluates to a function that
+   * takes a line and returns the answer. Its global `ask` sends a line to the other side and returns the answer. The
+   * function of `asking` is called with "" until it returns a line with "!", and pending jobs run in between. The
+   * global `evaluate` runs a script in the global scope. Rejects with SandboxError only if a sandbox itself fails.
    */
   talk(dialogue: Dialogue): Promise<DialogueResult>;
   close(): Promise<void>;
 }
 
-/** The sandbox cannot be started, or died without reaching a limit. Codes: `unavailable`, `failed`. */
+/** Thrown if the sandbox cannot start, or ends although the code reached no limit. Codes: `unavailable`, `failed`. */
 export class SandboxError extends AgentJetError {}
 
 const defaultLimits: CodeLimits = { seconds: 5, megabytes: 256, outputCharacters: 20_000 };
 
-/** A longer line exceeds the limit of output. */
+/** The maximum length of one line of a dialogue. A longer line exceeds the limit `output`. */
 export const maxLineCharacters = 8_000_000;
 /** The limit for all lines of one side of a dialogue. */
 export const maxLinesCharacters = 64_000_000;
@@ -84,7 +85,7 @@ export function codeLimitsOf({ limits }: Pick<CodeOptions, 'limits'>): CodeLimit
   return { ...defaultLimits, ...limits };
 }
 
-/** A model does not write longer code in one answer. */
+/** The maximum length of code, files and input together. A model does not write longer code in one answer. */
 const maxCodeCharacters = 1_000_000;
 
 /** Returns a result for code that is too large to start, or null if it may start. */

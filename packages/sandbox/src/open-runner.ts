@@ -7,15 +7,19 @@ import { createQuickjsRunner } from './quickjs/quickjs-runner.js';
 export const sandboxKinds = ['auto', 'bubblewrap', 'container'] as const;
 
 export type RunnerOptions = {
-  /** The sandbox for languages other than JavaScript. Default: `auto`, which takes bubblewrap if it runs, or else a container. */
+  /**
+   * The sandbox for languages other than JavaScript. Default: `auto`, which uses bubblewrap if it works on this
+   * machine, and a container otherwise.
+   */
   readonly sandbox?: (typeof sandboxKinds)[number];
-  /** The image of a container. It must have python3, sh and timeout, and is never downloaded here. */
+  /** The image of a container. It must have python3, sh and timeout, and this package never downloads it. */
   readonly image?: string;
 };
 
 /**
- * Opens a sandbox for a language on this machine. Throws SandboxError `unavailable`, with the repair, if there is none: code never runs
- * without one. Python compiled to WebAssembly is not used, because its code can reach the surrounding process.
+ * Opens a sandbox for a language on this machine. Throws SandboxError `unavailable`, with the repair, if this machine
+ * has no sandbox for the language. Code never runs without a sandbox. Python compiled to WebAssembly is not used,
+ * because its code can reach the surrounding process.
  */
 export function openCodeRunner(
   language: Language,

@@ -21,7 +21,7 @@ export type SandboxPrograms = { readonly bwrap: string; readonly prlimit: string
 const mainFile = 'main.py';
 
 /**
- * Returns the programs that the sandbox needs, or a description of what is missing. Starts a sandbox to test this, because
+ * Returns the programs that the sandbox needs, or a description of what is missing. Starts a sandbox as a test, because
  * some kernels and containers forbid it.
  */
 export function findPrograms(): SandboxPrograms | string {
@@ -110,8 +110,8 @@ async function launch(
 }
 
 /**
- * Kills the whole process group. The child of bubblewrap asks the kernel to end it together with its parent. Before it
- * has asked, it would survive if only bubblewrap were killed.
+ * Kills the whole process group. If only bubblewrap were killed, its child could survive, because the child needs a
+ * moment to ask the kernel to end it together with its parent.
  */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;

@@ -11,8 +11,9 @@ import { writeFiles } from '../process/write-files.js';
 import type { ContainerEngine } from './find-container.js';
 
 /**
- * Runs Python in a new container of docker or podman for each run: no network, no rights, a read-only image, and a folder in memory
- * with the given files. The container reports on standard error when it is ready, so its start does not count as time of the code.
+ * Runs Python in a new container of docker or podman for each run: no network, no privileges, a read-only image, and a
+ * folder in memory with the given files. The container reports on standard error when it is ready, so its start does
+ * not count as time of the code.
  */
 export function createContainerRunner(engine: ContainerEngine): CodeRunner {
   return createFolderRunner((folder, side, limits) => launch(engine, folder, side, limits));
@@ -21,7 +22,7 @@ export function createContainerRunner(engine: ContainerEngine): CodeRunner {
 const mainFile = 'main.py';
 const maxProcesses = 64;
 const diskMegabytes = 64;
-/** If this process dies, the container ends this long after its time limit. */
+/** If this process exits, the container ends this long after its time limit. */
 const graceSeconds = 5;
 const nobody = '65534:65534';
 
@@ -57,7 +58,7 @@ async function launch(
   const given = path.join(folder, 'given');
   await mkdir(given);
   await writeFiles(given, { ...files, [mainFile]: code });
-  await chmod(given, 0o755); // another user reads it
+  await chmod(given, 0o755); // the user in the container must be able to read it
   const name = `ajet-${randomUUID()}`;
   const start = new StartOfCode();
   const child = spawn(engine.program, argumentsOf(engine, { given, name, ready: start.mark, limits }), {

@@ -10,7 +10,10 @@ export type ContainerEngine = {
 
 const engines = ['docker', 'podman'];
 
-/** Returns an engine that has the image, or a description of what is missing. Nothing is downloaded. `folders`: where to look for programs. Default: PATH. */
+/**
+ * Returns an engine that has the image, or a description of what is missing. Downloads nothing. Looks for docker and
+ * podman in `folders`. Default: PATH.
+ */
 export function findContainer(
   image: string,
   folders: readonly string[] = (process.env['PATH'] ?? '').split(path.delimiter),

@@ -15,8 +15,9 @@ type Options = { readonly limits: CodeLimits; readonly signal: AbortSignal | und
 const other = { asking: 'answering', answering: 'asking' } as const;
 
 /**
- * Passes lines between two processes that take turns. A line of `asking` that begins with "!" concludes the dialogue. Lines of
- * `answering` are not interpreted: they are only passed to `asking`. A side that speaks out of turn has failed.
+ * Passes lines between two processes that take turns. A line of `asking` that begins with "!" concludes the dialogue.
+ * Lines of `answering` are not interpreted: they are only passed to `asking`. A side that sends a line while the other
+ * side has the turn has failed.
  */
 export async function exchangeLines(
   processes: Readonly<Record<Name, SandboxProcess>>,
@@ -68,7 +69,8 @@ class Exchange {
     clearTimeout(this.#startTimer);
     for (const { kill, child } of Object.values(this.#processes)) {
       kill();
-      // A process that its sandbox had only just started may outlive the sandbox. It would keep the pipes open for ever.
+      // Closes the pipes, because a process that the sandbox has only just started may outlive it and would keep them
+      // open.
       for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
     }
     await this.#exits;
@@ -105,7 +107,7 @@ class Exchange {
 
   #carry(name: Name, line: string): void {
     if (this.#done.signal.aborted) return;
-    if (name !== this.#turn) return this.#end(name, { error: 'spoke out of turn', limit: null });
+    if (name !== this.#turn) return this.#end(name, { error: 'sent a line although it was not its turn', limit: null });
     if (name === 'asking' && line.startsWith('!')) return this.#conclude(line.slice(1));
     this.#stopClock();
     this.#turn = other[name];
@@ -113,7 +115,10 @@ class Exchange {
     this.#startClock();
   }
 
-  /** The start of a sandbox does not count as time of its code. */
+  /**
+   * Starts the clock of the side that has the turn, if its sandbox is ready. The start of a sandbox does not count as
+   * time of its code.
+   */
   #startClock(): void {
     if (this.#turnFrom !== null || !this.#processes[this.#turn].start.isReady) return;
     const name = this.#turn;

@@ -50,7 +50,7 @@ async function inFolder<Result>(run: (folder: string) => Promise<Result>): Promi
 
 async function collect(started: SandboxProcess, limits: CodeLimits, options: CodeOptions): Promise<CodeResult> {
   const { child, start, kill } = started;
-  // Code that ends without reading its input breaks the pipe, which is not an error.
+  // Ignores a broken pipe, because code may end without reading its input.
   child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
   const watched = watchLimits(child, {
     limits,
@@ -82,7 +82,8 @@ async function talk(
   if (signal?.aborted === true) return { conclusion: null, asking: { error: null, limit: 'aborted' }, answering: fine };
   const limits = codeLimitsOf(dialogue);
   const first = await launch(folders.asking, asking, limits);
-  // A process that ends while nothing listens to its pipes loses its output and its end.
+  // Listens to the first process while the second one starts. Otherwise, if the first process ended early, its output
+  // and its exit would be lost.
   const pipes = [first.child.stdout, first.child.stderr];
   const hold = (): void => undefined;
   for (const pipe of pipes) pipe?.on('readable', hold);

@@ -3,7 +3,7 @@ import type { CodeResult, SandboxError } from '../code-runner.js';
 import type { StartOfCode } from './start-of-code.js';
 import { lastLine, type Exit } from './watch-limits.js';
 
-/** A process of a sandbox that was started and may not be ready yet. */
+/** A process of a sandbox. It was started, but may not be ready yet. */
 export type SandboxProcess = {
   readonly child: ChildProcess;
   readonly start: StartOfCode;
@@ -13,7 +13,7 @@ export type SandboxProcess = {
   readonly notStarted: (why: string, cause?: Error) => SandboxError;
 };
 
-/** Throws SandboxError if the code never began. */
+/** Throws SandboxError if the code was never started. */
 export function requireStarted({ start, notStarted }: SandboxProcess, { failure, status }: Exit): void {
   if (!start.isReady)
     throw notStarted(failure?.message ?? (lastLine(start.before) || `exit code ${status}`), failure ?? undefined);

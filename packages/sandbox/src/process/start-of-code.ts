@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * Standard error contains messages of the sandbox until the code begins, and then output of the code, which may be
- * anything. This string separates the two.
+ * Finds the start of the code's output on standard error. The sandbox first writes its own messages there, and then
+ * `mark`. All that follows is output of the code.
  */
 export class StartOfCode {
   readonly mark = `ready-${randomUUID()}`;

@@ -12,7 +12,10 @@ type Watch = {
   readonly readErrors?: (text: string) => string;
 };
 
-/** Collects the output of a process and ends it at its first limit, which `stop` names. Time counts from `startClock`. */
+/**
+ * Collects the output of a process, and ends the process when it reaches a limit. `stop` returns the first limit that
+ * was reached. Time counts from `startClock`.
+ */
 export function watchLimits(
   child: ChildProcess,
   { limits, signal, kill, readErrors = (text) => text }: Watch,
@@ -48,7 +51,10 @@ export function watchLimits(
 
 export type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
 
-/** A process that has exited may leave another one that keeps its pipes open. They are closed after this time. */
+/**
+ * A process that has exited may have started another one that keeps the pipes open. The pipes are closed after this
+ * time.
+ */
 const openPipesMs = 2000;
 
 /** Resolves when the process has exited and its output was read. */

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { checkFileName } from '../code-runner.js';
 
-/** Throws SandboxError for a name that points outside of the folder. */
+/** Writes files into the folder. Throws SandboxError for a name that points outside of it. */
 export async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
     checkFileName(name);

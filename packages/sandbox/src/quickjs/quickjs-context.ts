@@ -32,7 +32,7 @@ type ContextOptions = {
   readonly isOver: () => boolean;
 };
 
-/** Opens an interpreter. The only function of the host that it gets collects output. */
+/** Opens an interpreter. Its code can call only one function of this program, which collects output. */
 export function openContext(
   quickjs: QuickJSWASMModule,
   { files, stdin, limits, isOver }: ContextOptions,

@@ -16,8 +16,9 @@ import type { QuickjsAnswer, QuickjsRequest } from './quickjs-thread.js';
 const graceMs = 1000;
 
 /**
- * Runs JavaScript in QuickJS, compiled to WebAssembly, in a thread. It works on every platform without an installation. Every run gets a
- * new interpreter. Runs take turns. A thread that does not stop is terminated and replaced.
+ * Runs JavaScript in QuickJS, compiled to WebAssembly, in a thread. It works on every platform without an installation.
+ * Every run gets a new interpreter. Runs are executed one after another. A thread that does not stop is terminated and
+ * replaced.
  */
 export function createQuickjsRunner(): CodeRunner {
   return new QuickjsRunner();
@@ -64,7 +65,10 @@ class QuickjsRunner implements CodeRunner {
     return mine;
   }
 
-  /** A thread that was late, or whose interpreter is broken, is not used again. */
+  /**
+   * Sends a request to the thread. If the answer is late or the interpreter is broken, the thread is terminated, and
+   * the next request starts a new one.
+   */
   async #request(
     request: QuickjsRequest,
     seconds: number,
@@ -90,7 +94,7 @@ class QuickjsRunner implements CodeRunner {
   }
 }
 
-/** Returns the answer of the thread, or the reason why the wait for it has ended. */
+/** Returns the answer of the thread, or `time` or `aborted` if it did not wait for the answer any longer. */
 function ask(
   thread: Worker,
   request: QuickjsRequest,
@@ -120,7 +124,10 @@ function ended(limit: 'time' | 'aborted'): CodeResult {
   return { stdout: '', value: undefined, error: null, limit };
 }
 
-/** A broken interpreter is a result and not a SandboxError, because the code caused it and would cause it again. */
+/**
+ * Returns the result of code that broke its interpreter. This is not a SandboxError, because the code caused it and
+ * would cause it again.
+ */
 function broken(why: string): CodeResult {
   return { stdout: '', value: undefined, error: `The code broke its interpreter: ${why}`, limit: null };
 }

@@ -10,8 +10,8 @@ const other = { asking: 'answering', answering: 'asking' } as const;
 const maxNested = 24;
 
 /**
- * Runs two interpreters, each in separate memory, that exchange lines: the host passes only strings. Their memory is discarded
- * afterwards without being freed.
+ * Runs two interpreters that exchange lines. Each has separate memory, and only strings pass between them. Nothing is
+ * disposed of afterwards, because each memory is discarded as a whole.
  */
 export function talk(modules: Readonly<Record<Name, QuickJSWASMModule>>, request: TalkRequest): DialogueResult {
   const conversation = new Conversation(modules, request);
@@ -60,7 +60,7 @@ class Conversation {
   #open(modules: Readonly<Record<Name, QuickJSWASMModule>>, name: Name): Party {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
-    // Records the failure here. An interrupt raises an error, which the code of the other side may catch.
+    // Records the failure here, because the interrupt only raises an error, which code of the other side may catch.
     const isOver = (): boolean => {
       if (this.#isLate(name)) this.failure ??= { [name]: { error: null, limit: 'time' } };
       return this.failure !== null;

@@ -1,4 +1,7 @@
-/** The thread of a QuickJS sandbox: an interpreter compiled to WebAssembly. The only function of the host that it gets collects output. */
+/**
+ * The thread of a QuickJS sandbox. It runs interpreters that are compiled to WebAssembly. The only functions of this
+ * program that their code can call collect output and exchange lines.
+ */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
@@ -22,7 +25,10 @@ export type ProgramRequest = {
   readonly limits: CodeLimits;
 };
 
-/** `broken`: the code has broken the interpreter, for example with brackets so deep that the parser overflows the stack of the thread. */
+/**
+ * `broken` says how the code broke the interpreter, for example with brackets nested so deeply that the parser
+ * overflows the stack of the thread.
+ */
 export type QuickjsAnswer = CodeResult | DialogueResult | { readonly broken: string };
 export type QuickjsRequest = ProgramRequest | TalkRequest;
 
@@ -34,8 +40,8 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
   const { runtime } = context;
-  // If the code broke the context, `evaluate` has thrown. A broken context cannot be disposed of. It ends with its
-  // thread.
+  // This line is not reached if the code broke the context, because `evaluate` then throws. A broken context cannot be
+  // disposed of. It ends with its thread.
   context.dispose();
   runtime.dispose();
   return {
@@ -81,7 +87,7 @@ function evaluate(
   return toValue(context, result.value, output);
 }
 
-/** Returns the value of a promise that has already settled. */
+/** Converts the result to JSON. If it is a promise that has settled, converts the value of the promise. */
 function toValue(
   context: QuickJSContext,
   handle: QuickJSHandle,
@@ -118,7 +124,7 @@ function toJson(context: QuickJSContext, handle: QuickJSHandle, output: PrintedO
 
 // TypeScript has the types of WebAssembly only in its library for browsers.
 const compiler = globalThis as unknown as { readonly WebAssembly: { compile(bytes: Uint8Array): Promise<object> } };
-// The module is compiled once, because a dialogue takes two interpreters.
+// The module is compiled once, because a dialogue uses two interpreters.
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 const compiled = await compiler.WebAssembly.compile(await readFile(wasm));
 const quickjs = await loadModule();

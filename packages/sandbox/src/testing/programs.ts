@@ -1,6 +1,9 @@
 import type { RunnerPrograms } from './runner-cases.js';
 
-/** Attempts that print ESCAPED if they reach something outside. One of their targets is `SECRET` in the environment of this process. */
+/**
+ * Programs that try to escape. They print ESCAPED if they reach something outside. One of their targets is `SECRET` in
+ * the environment of this process.
+ */
 
 const javascriptEscapes = [
   'if (typeof process !== "undefined") print("ESCAPED")',
