@@ -4,9 +4,9 @@ import type { LanguageModelV3Message, SharedV3ProviderMetadata } from '@ai-sdk/p
 import { textOfPart } from './text-part.js';
 
 /**
- * Carries the model's turns through the SDK and back. Each part of an answer carries the whole turn in its provider
- * metadata, which returns as provider options. The parts of one turn are joined by its id, even if a framework above
- * the SDK has merged several turns into one message.
+ * Restores the model's turns when the SDK sends the history back. Each part of an answer has the whole turn in its
+ * provider metadata, which comes back as provider options. The parts of one turn are joined by its id, even if a
+ * framework above the SDK has merged several turns into one message.
  */
 type Part = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 type ToolCallPart = Extract<Part, { type: 'tool-call' }>;
@@ -28,7 +28,10 @@ function turnOf(part: Part | undefined): unknown {
   return part?.providerOptions?.[key]?.['turn'];
 }
 
-/** Finds the turn of a thinking part in the next part. In a stream, thinking ends before its turn is known, so it carries none. */
+/**
+ * Finds the turn of a thinking part in the next part. In a stream, thinking ends before its turn is known, so the
+ * thinking part has no turn id.
+ */
 function turnAfterThinking(parts: readonly Part[]): unknown {
   return parts[0]?.type === 'reasoning' ? turnOf(parts.find(({ type }) => type !== 'reasoning')) : undefined;
 }
@@ -54,8 +57,8 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool-call').filter((part) => !isProviders(part));
   const kept = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
-  // The SDK changes the arguments when it parses them with the tool's schema. The tracker knows the schema, so it can
-  // distinguish this change from an edit.
+  // The SDK may have changed the arguments, because it parses them with the tool's schema. The tracker has the schema,
+  // so it can distinguish such a change from an edit.
   const shown = { content, reasoning, toolCalls: calls.map(toToolCall) };
   return (
     restoreTurn(kept, shown) ?? {

@@ -22,7 +22,9 @@ export function toAiSdkError(thrown: unknown): unknown {
   });
 }
 
-/** Every provider over HTTP throws a TimeoutError for a call that AbortSignal.timeout ended. */
+/**
+ * Whether AbortSignal.timeout ended the call. A provider over HTTP then throws a TimeoutError, and so does this model.
+ */
 function isTimeout(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === 'TimeoutError';
 }

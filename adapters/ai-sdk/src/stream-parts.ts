@@ -7,7 +7,7 @@ type Block = 'reasoning' | 'text';
 
 /**
  * Writes deltas as the SDK's parts. Thinking, text and the input of tools are written as they arrive. The end of the
- * text and the calls themselves wait for the end of the turn, because they carry the whole turn.
+ * text and the calls themselves are written at the end of the turn, because their metadata contains the whole turn.
  */
 export class PartWriter {
   readonly #open = new Set<Block>();

@@ -12,12 +12,12 @@ import { toAiSdkError } from './errors.js';
 import { toContent, toFinishReason, toResultMetadata, toLanguageModelUsage } from './result-parts.js';
 import { PartWriter } from './stream-parts.js';
 
-/** A language model of the AI SDK over a ChatModel. */
+/** A language model of the AI SDK that calls a ChatModel. */
 export class TunedLanguageModel implements LanguageModelV3 {
   readonly specificationVersion = 'v3';
   readonly provider = 'agentjet';
   readonly modelId: string;
-  /** Nothing is fetched, because the model reads only text. */
+  /** The model supports no URLs, because it reads only text. */
   readonly supportedUrls = {};
   readonly #model: ChatModel;
 
@@ -46,7 +46,7 @@ export class TunedLanguageModel implements LanguageModelV3 {
     }
   }
 
-  /** Resolves with the first token, so an earlier error rejects, as it does with a provider over HTTP. */
+  /** Resolves with the first token. An error before it rejects the promise, as it does with a provider over HTTP. */
   async doStream(options: LanguageModelV3CallOptions): Promise<LanguageModelV3StreamResult> {
     try {
       const left = new AbortController();

@@ -8,7 +8,7 @@ export type LangGraphModelOptions = ModelOptions<BaseChatModel> & {
   readonly sampling?: SamplingOptions;
 };
 
-/** The methods that LangChain's `invoke`, `stream` and `batch` call in the end. */
+/** The methods that LangChain's `invoke`, `stream` and `batch` finally call. */
 const callMethods = ['_generate', '_streamResponseChunks', '_streamChatModelEvents'];
 
 /** Returns the model of one agent: the tuned model if its target learns, and `debugModel` itself otherwise. */

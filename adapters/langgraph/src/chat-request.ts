@@ -185,7 +185,7 @@ type WireFormat = {
 };
 type Json = Readonly<Record<string, unknown>>;
 
-/** The schema is in `json_schema` or, as some servers have it, next to the type. */
+/** Reads the schema from `json_schema`, or from the field `schema` next to the type, which some servers use. */
 function toResponseFormat({ response_format: format }: TunedCallOptions): ResponseFormat | undefined {
   if (format === undefined || format === null) return undefined;
   const { type, json_schema: wanted, schema = wanted?.schema } = format as WireFormat;
@@ -201,7 +201,7 @@ function toResponseFormat({ response_format: format }: TunedCallOptions): Respon
   );
 }
 
-/** Reads sampling options by the names of LangChain's own models. */
+/** Reads sampling options under all names that LangChain's own models use. */
 export function toSamplingOptions(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
   const { temperature, seed, stop } = options;
   const topP = options.topP ?? options.top_p;

@@ -3,14 +3,14 @@ import { isPassed, reviewParameters, wishes } from '@agentjet/core/parameters';
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import type { TunedCallOptions } from './tuned-chat-model.js';
 
-/** Honoured options, by all of their names. */
+/** All names of the honoured options. */
 const honoured = new Set(
   wishes.flatMap(({ treatment, names }) => (treatment === 'honoured' ? (names.langgraph ?? []) : [])),
 );
 
 /**
- * Options that LangChain and LangGraph add to a call, by their origin. `check-call-options.test.ts` compares the list with
- * the types of both, and with the options that reach a real node and a real tool.
+ * Options that LangChain and LangGraph add to a call, grouped by their origin. `check-call-options.test.ts` compares
+ * the list with the types of both, and with the options that reach a real node and a real tool.
  */
 const plumbing = new Set(
   [
@@ -65,7 +65,10 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** Frameworks pass functions and class instances; an option for the model never has such a value. */
+/**
+ * Whether the value is a function or a class instance. Frameworks pass such values, and an option for the model never
+ * is one.
+ */
 function isObjectOfClass(value: unknown): boolean {
   if (typeof value === 'function') return true;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

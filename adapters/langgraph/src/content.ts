@@ -3,18 +3,22 @@ import type { ShownToolCall } from '@agentjet/rollout';
 import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 
 /**
- * Reads the content of LangChain's messages. A history may hold answers of other providers, with blocks that this model
- * cannot read. They never end a call: the text of a block is shown, and `findUnshownBlocks` lists the other blocks.
+ * Reads the content of LangChain's messages. A history may contain answers of other providers, with blocks that this
+ * model cannot read. These blocks never make a call fail: the text of a block is shown, and `findUnshownBlocks` lists
+ * the other blocks.
  */
 type Block = Readonly<Record<string, unknown>>;
 
-/** Types of blocks that belong to calls. A whole call is a block of the first list, or is in `tool_calls` of the message. */
+/**
+ * Types of blocks that belong to tool calls. The first list has the types of whole calls, which may also be in
+ * `tool_calls` of the message. The second list has other types, such as pieces of a call.
+ */
 const calls = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'function_call']);
 const partsOfCalls = new Set(['tool_call_chunk', 'input_json_delta', 'functionCall', 'toolUse']);
 
 /**
- * Returns the text of a message. Throws EngineError `bad_request` for content that an agent asks about and the model
- * cannot read, such as an image.
+ * Returns the text of a message. Throws EngineError `bad_request` if a message that was written for this model has
+ * content that it cannot read, such as an image.
  */
 export function textOfMessage(message: BaseMessage): string {
   return blocksOf(message)
@@ -70,7 +74,7 @@ function isHidden(block: Block): boolean {
   return calls.has(type) || partsOfCalls.has(type) || reasoningOf(block) !== undefined || type === 'cachePoint';
 }
 
-/** Bedrock and Gemini name a block by its only key. */
+/** Returns the type of a block. In Bedrock's and Gemini's form, it is the block's only key. */
 function typeOf({ type, ...others }: Block): string {
   return typeof type === 'string' ? type : (Object.keys(others)[0] ?? 'nothing');
 }
@@ -80,7 +84,7 @@ function textOf({ type, text, refusal }: Block): string | undefined {
   return typeof text === 'string' && type !== 'reasoning' && type !== 'thinking' ? text : undefined;
 }
 
-/** Reads the forms of LangChain, Anthropic, Bedrock and OpenAI. */
+/** Returns the thinking in a block of LangChain's, Anthropic's, Bedrock's or OpenAI's form. */
 function reasoningOf(block: Block): string | undefined {
   const { type, reasoning, thinking, reasoningText, summary, text } = block;
   if (type !== 'reasoning' && type !== 'thinking' && type !== 'reasoning_content') return undefined;

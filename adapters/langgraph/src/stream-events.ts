@@ -86,7 +86,10 @@ const reasons = { stop: 'stop', length: 'length', tool_calls: 'tool_use' } as co
   FinishReason
 >;
 
-/** LangChain builds a message from events without `additional_kwargs`, so the kept turn is put in its metadata. */
+/**
+ * Creates the last event. Its metadata contains the kept turn, because LangChain builds the message from events without
+ * `additional_kwargs`.
+ */
 function toFinish(response: ChatResponse): ChatModelStreamEvent {
   return {
     event: 'message-finish',

@@ -12,9 +12,9 @@ type Structured = Runnable<BaseLanguageModelInput, Output>;
 type Config = StructuredOutputMethodOptions<boolean>;
 
 /**
- * Returns the answer as an object, from JSON text or from a call that the model is made to begin. The model's text is
- * checked unchanged, because LangChain's own parsers look for code fences even inside strings. Errors have LangChain's
- * own types.
+ * Returns the answer as an object, from JSON text or from a tool call whose opening is given to the model. The model's
+ * text is checked unchanged, because LangChain's own parsers look for code fences even inside strings. Errors have
+ * LangChain's own types.
  */
 export function toStructured(model: TunedChatModel, schema: object, config: Config): Structured {
   const [asking, read] = plan(model, schema, config);

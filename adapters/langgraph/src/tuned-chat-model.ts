@@ -59,7 +59,9 @@ export interface TunedCallOptions extends BaseChatModelCallOptions {
   train?: boolean;
 }
 
-/** A chat model of LangChain over a ChatModel. It never retries, because a repeated call would be a second sample. */
+/**
+ * A chat model of LangChain that calls a ChatModel. It never retries, because a repeated call would be a second sample.
+ */
 export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChunk> {
   readonly #model: ChatModel;
   readonly #sampling: SamplingOptions;
@@ -92,8 +94,8 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   }
 
   /**
-   * createAgent reads it to ask for a `responseFormat` as JSON text, and middleware reads it to notice a long
-   * conversation.
+   * Describes the model. createAgent reads this and then asks for a `responseFormat` as JSON text. Middleware reads
+   * this to notice a long conversation.
    */
   override get profile(): ModelProfile {
     const limits = limitsOf(this.#model);
@@ -250,7 +252,7 @@ function isOption(name: string): boolean {
   return /^\w+$/.test(name);
 }
 
-/** If one answer fails, the others are aborted, because nobody will see them. */
+/** Generates all answers. If one fails, the others are aborted, because the caller would never see them. */
 async function generateAll(
   model: ChatModel,
   requests: readonly ChatRequest[],
@@ -266,7 +268,7 @@ async function generateAll(
   }
 }
 
-/** Several answers to one request are separate calls. A retry of the request repeats each of them. */
+/** Gives each answer of one request a separate request id, so that a retry of the request repeats each answer. */
 function withChoice(request: ChatRequest, choice: number): ChatRequest {
   return request.requestId === undefined || choice === 0
     ? request

@@ -21,7 +21,9 @@ type Parsed = {
   readonly invalid_tool_calls: NonNullable<AIMessageFields['invalid_tool_calls']>;
 };
 
-/** Calls whose arguments are not a JSON object stay invalid and keep the model's text. */
+/**
+ * Parses the arguments of calls. A call whose arguments are not a JSON object stays invalid and keeps the model's text.
+ */
 function parseCalls(calls: readonly WrittenCall[]): Parsed {
   const parsed = calls.map(({ id, name = '', args: text = '' }) => ({
     call: { name, ...(id !== undefined && { id }) },
@@ -73,8 +75,8 @@ class TunedMessage extends AIMessage {
 }
 
 /**
- * An AIMessageChunk whose non-JSON arguments stay invalid. LangChain's own chunks repair arguments that are streamed
- * and no others, so the same answer would lead to two different episodes.
+ * An AIMessageChunk whose non-JSON arguments stay invalid. LangChain's own chunks repair only streamed arguments, so
+ * the same answer would lead to one episode if it is streamed and to another one if it is not.
  */
 class TunedMessageChunk extends AIMessageChunk {
   constructor(fields: AIMessageChunkFields) {
@@ -87,7 +89,8 @@ class TunedMessageChunk extends AIMessageChunk {
     return toContentBlocks(this);
   }
 }
-// Checkpoints store a message under its class name and can load only LangChain's own names.
+// Gives the classes LangChain's own names, because checkpoints store a message under its class name and can load only
+// these names.
 Object.defineProperty(TunedMessage, 'name', { value: 'AIMessage' });
 Object.defineProperty(TunedMessageChunk, 'name', { value: 'AIMessageChunk' });
 
@@ -103,8 +106,8 @@ export function toDeltaChunk(delta: ChatDelta): ChatGenerationChunk {
 }
 
 /**
- * The last piece holds everything that is known only at the end. It has the whole turn, which no other piece
- * contains, because LangChain would join the strings of several pieces.
+ * Creates the last piece, with all that is known only at the end. Only this piece has the whole turn, because LangChain
+ * would join the strings of several pieces.
  */
 export function toFinalChunk(response: ChatResponse): ChatGenerationChunk {
   const message = new TunedMessageChunk({
@@ -136,7 +139,10 @@ function toToolCallChunk(call: ToolCall, index: number) {
   return { type: 'tool_call_chunk' as const, index, id: call.id, name: call.name, args: call.arguments };
 }
 
-/** LangChain merges dictionaries key by key and joins strings. The copy protects ours from that. */
+/**
+ * Copies the message, because LangChain merges dictionaries key by key and joins strings, which would change the
+ * original.
+ */
 function toPlain(message: AssistantMessage): Record<string, unknown> {
   return structuredClone(message);
 }
@@ -159,7 +165,10 @@ export function toUsageMetadata({ usage }: ChatResponse): UsageMetadata {
   };
 }
 
-/** LangChain's types allow no usage on messages without a declared structure, but its code reads it. */
+/**
+ * Returns the usage with a cast, because LangChain's types do not allow it on messages without a declared structure.
+ * LangChain's code reads it there.
+ */
 function toUsage(response: ChatResponse): never {
   return toUsageMetadata(response) as never;
 }

@@ -51,7 +51,7 @@ function checkSupported(request: ModelRequest): readonly string[] {
   );
 }
 
-/** The SDK's runner honours these itself. */
+/** Settings that the SDK's runner honours. */
 const ofTheRunner = new Set(['timeoutMs', 'retry', 'preserveRawUsage']);
 
 const knownSettings = namesInside('agents', 'modelSettings');
@@ -87,7 +87,7 @@ function toResponseFormat(outputType: ModelRequest['outputType']): ResponseForma
     : { type: 'json_schema', name: outputType.name, schema: { ...outputType.schema } };
 }
 
-/** `providerData` of the model settings carries options for which the SDK has no name. */
+/** `providerData` of the model settings has the options that the SDK's settings lack. */
 function toSampling({
   temperature,
   topP,

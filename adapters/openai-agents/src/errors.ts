@@ -13,7 +13,9 @@ export function toAgentsError(thrown: unknown): unknown {
   return Object.assign(isUsers ? new UserError(thrown.message) : new SystemError(thrown.message), { cause: thrown });
 }
 
-/** Every provider over HTTP throws a TimeoutError for a call that AbortSignal.timeout ended. */
+/**
+ * Whether AbortSignal.timeout ended the call. A provider over HTTP then throws a TimeoutError, and so does this model.
+ */
 function isTimeout(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === 'TimeoutError';
 }

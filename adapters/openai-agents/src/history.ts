@@ -41,8 +41,8 @@ export function findUnshownItems(items: readonly AgentInputItem[]): readonly str
 }
 
 /**
- * Other models' answers may follow one another. Text after text or calls begins the next answer, and so does thinking
- * after anything.
+ * Separates answers of other models that follow one another. Text after text or calls begins a new answer, and so does
+ * all thinking.
  */
 function splitMessages(items: readonly TurnItem[]): readonly (readonly TurnItem[])[] {
   const messages: TurnItem[][] = [];
@@ -64,7 +64,7 @@ function isTurnItem(item: AgentInputItem): item is TurnItem {
 
 type MessageItem = Extract<AgentInputItem, { type: 'function_call_result' } | { role: 'user' | 'system' }>;
 
-/** Messages of users, tools and the system are for this model. */
+/** True for a message of a user, a tool or the system. Such a message was written for this model. */
 function isMessageItem(item: AgentInputItem): item is MessageItem {
   return item.type === 'function_call_result' || ('role' in item && (item.role === 'user' || item.role === 'system'));
 }

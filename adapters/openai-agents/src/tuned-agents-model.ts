@@ -13,7 +13,7 @@ import { fromModelRequest } from './chat-request.js';
 import { toAgentsError } from './errors.js';
 import { toAgentItems, toProviderData, toAgentsUsage } from './output-items.js';
 
-/** A model of the OpenAI Agents SDK over a ChatModel. It is also a provider that returns itself, for a Runner. */
+/** A model of the OpenAI Agents SDK that calls a ChatModel. It is also a provider that returns itself, for a Runner. */
 export class TunedAgentsModel implements Model, ModelProvider {
   readonly #model: ChatModel;
 
@@ -25,7 +25,7 @@ export class TunedAgentsModel implements Model, ModelProvider {
     return this;
   }
 
-  /** A repeated call would be a second sample. */
+  /** Advises against retries, because a repeated call would be a second sample. */
   getRetryAdvice(): ModelRetryAdvice {
     return { suggested: false, reason: 'The answers of this model are training data.' };
   }

@@ -6,7 +6,10 @@ import { createInProcessFetch } from './in-process-fetch.js';
 /** The longest delay of Node's timers. The episode has its own time limit. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Sends the `idempotencyKey` of a call or a generated one, which distinguishes the SDK's retries from new calls. */
+/**
+ * A client that sends an idempotency key with each call: the caller's `idempotencyKey`, or one that the SDK generates.
+ * The key distinguishes the SDK's retries from new calls.
+ */
 class TunedClient extends OpenAI {
   protected override idempotencyHeader = 'idempotency-key';
 }

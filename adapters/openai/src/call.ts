@@ -18,8 +18,8 @@ export interface ClientCall extends ChatCall {
 }
 
 /**
- * `keyed` maps each idempotency key of this client to the body that was sent with it. Throws ApiError for a request
- * that cannot be answered.
+ * Reads a request of the SDK. `keyed` maps each idempotency key of this client to the body that was sent with it.
+ * Throws ApiError for a request that cannot be answered.
  */
 export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): ClientCall {
   const headers = new Headers(init.headers);
@@ -52,5 +52,5 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
   };
 }
 
-/** The prefix of keys that the SDK generates if the caller gives none. Each of them is for one call. */
+/** The prefix of keys that the SDK generates if the caller gives none. Each of these keys belongs to one call. */
 const sdksOwn = 'stainless-node-retry-';

@@ -2,7 +2,7 @@ import { streamChatCompletion, toOpenAIErrorBody, toApiError } from '@agentjet/c
 import type { ClientCall } from './call.js';
 import { createEventStream, type ChunkStream } from './chunk-stream.js';
 
-/** Resolves with the first token, so an earlier error has its own status, as the SDK expects. */
+/** Resolves with the first token. An error before it has its own status, as the SDK expects. */
 export function streamCompletion(call: ClientCall): Promise<Response> {
   return new Promise((resolve, reject) => {
     const stream = createEventStream(() => call.cancel('The reader left the stream.'));

@@ -7,7 +7,7 @@ export interface Memory {
   clear(): void | Promise<void>;
 }
 
-/** Keeps everything in order. Each prompt then extends the last one and costs only its new tokens. */
+/** Keeps all messages in order. Each prompt then extends the last one and costs only its new tokens. */
 export class InMemoryMemory implements Memory {
   #messages: ChatMessage[] = [];
 

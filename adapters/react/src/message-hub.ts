@@ -2,8 +2,8 @@ import type { Message } from './message.js';
 import type { Participant } from './react-agent.js';
 
 /**
- * Lets agents hear one another: while it is open, every agent observes the replies of the others. If the conversation
- * has a clear end, use `withMessageHub`, which also closes the hub.
+ * Connects agents: while the hub is open, every agent observes the replies of the others. If the conversation has a
+ * clear end, use `withMessageHub`, which also closes the hub.
  */
 export class MessageHub {
   readonly #leave = new Map<Participant, () => void>();
@@ -25,7 +25,7 @@ export class MessageHub {
     this.#leave.delete(participant);
   }
 
-  /** All participants except the speaker observe the message. */
+  /** Sends the message to all participants except the speaker. */
   async broadcast(message: Message, speaker?: Participant): Promise<void> {
     for (const participant of this.#leave.keys()) {
       if (participant !== speaker) await participant.observe(message);

@@ -54,7 +54,7 @@ export interface Participant {
   onReply(listener: (reply: Reply) => Promise<void>): () => void;
 }
 
-/** Reasons and acts in turns: it calls its model until an answer has no tool calls. */
+/** An agent that reasons and acts in turns. It calls its model until an answer has no tool calls. */
 export class ReActAgent implements Participant {
   readonly name: string;
   readonly toolkit: Toolkit;
@@ -81,8 +81,8 @@ export class ReActAgent implements Participant {
   }
 
   /**
-   * Answers the given messages and the ones that it has observed. Tool errors become part of the conversation; model
-   * errors are thrown.
+   * Answers the given messages and those that the agent has observed before. Tool errors become part of the
+   * conversation; model errors are thrown.
    */
   async reply(messages: Message | readonly Message[] = [], options: ReplyOptions = {}): Promise<Reply> {
     await this.observe(messages);
@@ -146,7 +146,10 @@ export class ReActAgent implements Participant {
   }
 }
 
-/** Other agents speak as users, under their names. A message of the role user is the user's own. */
+/**
+ * Converts a message for the model. A message of another agent becomes a user message that begins with the agent's
+ * name. A message of the user has no such prefix.
+ */
 function toChatMessage(message: Message): ChatMessage {
   const { name, role, content } = message;
   if (typeof content !== 'string')

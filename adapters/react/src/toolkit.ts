@@ -18,8 +18,8 @@ export type Tool = ToolSpec & {
 };
 
 /**
- * The tools of an agent. A call that fails becomes an answer that the model can read. Two kinds of errors are thrown:
- * an Outage, after which the attempt is made again, and a ConfigError, which would repeat in every episode.
+ * The tools of an agent. If a call fails, its result is an error message that the model can read. Two kinds of errors
+ * are thrown: an Outage, after which the attempt is made again, and a ConfigError, which would repeat in every episode.
  */
 export class Toolkit {
   readonly #tools = new Map<string, Tool>();
@@ -29,8 +29,8 @@ export class Toolkit {
   }
 
   /**
-   * Throws if the name is taken, because the model could not distinguish the two tools, and throws TypeError if the
-   * tool cannot be called.
+   * Adds a tool. Throws if the name is taken, because the model could not distinguish the two tools. Throws TypeError
+   * if the tool cannot be called.
    */
   register(tool: Tool): this {
     if (typeof tool.name !== 'string' || typeof tool.execute !== 'function') {

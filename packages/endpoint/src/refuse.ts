@@ -27,7 +27,7 @@ export function refuse({ incoming, outgoing }: HttpBindings, answer: Response): 
 
 const lingerMs = 1_000;
 
-/** Tells Node to close the connection after the answer. That is enough for a request without an unread body. */
+/** Makes Node close the connection after the answer. That is enough for a request without an unread body. */
 function withClose(answer: Response): Response {
   const headers = new Headers(answer.headers);
   headers.set('connection', 'close');
