@@ -1,2 +1,2 @@
-/** The message says how the promise was broken. */
+/** Thrown if an adapter breaks a promise. The message says how. */
 export class BrokenPromise extends Error {}

@@ -85,7 +85,7 @@ describe('checkAdapter', () => {
     [
       'keeps another history',
       withAnswer((message) => ({ ...message, content: message.content.toUpperCase() })),
-      /leaves what was seen at token \d+: the model has/,
+      /differs from the earlier call at token \d+: the model has/,
     ],
     [
       'drops the tools',

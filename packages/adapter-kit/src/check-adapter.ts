@@ -14,7 +14,7 @@ import { samplingPromises } from './promises/sampling.js';
 /** The result of checking one promise. */
 export type PromiseResult = {
   readonly promise: string;
-  /** `skipped` means that the framework cannot express it. */
+  /** `skipped` means that the framework or the driver lacks something that the promise needs. */
   readonly outcome: 'kept' | 'broken' | 'skipped';
   /** The observed behaviour, or the features that the framework lacks. */
   readonly detail?: string;
@@ -40,9 +40,10 @@ const promises: readonly AdapterPromise[] = [
 const limitMs = 10_000;
 
 /**
- * Runs the contract suite: it tries every promise that an adapter makes to its users and to training, over a scripted
- * engine and the real tracker, and describes the broken ones. It needs no test runner. Rejects with TypeError for a
- * driver that it cannot use. `wrapModel` puts something between the adapter and the tuned model, such as a network.
+ * Runs the contract suite. It checks every promise that an adapter makes to its users and to the training, with a
+ * scripted engine and the real tracker, and describes the broken promises. It needs no test runner. Rejects with
+ * TypeError for a driver that it cannot use. `wrapModel` puts something between the adapter and the tuned model, such
+ * as a network.
  */
 export async function checkAdapter<M, H>(
   driver: AdapterDriver<M, H>,

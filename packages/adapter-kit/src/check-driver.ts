@@ -1,7 +1,10 @@
 import { BrokenPromise } from './broken-promise.js';
 import { features, type AdapterDriver, type DriverAnswer } from './driver.js';
 
-/** Throws a readable error for a driver that the suite cannot use. Drivers without types need this check. */
+/**
+ * Throws a readable error for a driver that the suite cannot use. Drivers that are written without types need this
+ * check.
+ */
 export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
   for (const name of ['asModel', 'begin', 'addQuestion', 'addToolResults', 'call'] as const)
     expectFunction(driver, name);

@@ -20,6 +20,6 @@ export function expectContinuation({ engine, chatTokenizer }: ScriptedEpisode, e
     JSON.stringify(chatTokenizer.tokenizer.decode(Array.from(ids).slice(Math.max(0, at - 12), at + 12)));
   const author = at < before.request.promptIds.length ? 'the earlier prompt' : 'the model';
   throw new BrokenPromise(
-    `The later prompt leaves what was seen at token ${at}: ${author} has ${excerpt(seen)}, the later prompt has ${excerpt(prompt)}.`,
+    `The later prompt differs from the earlier call at token ${at}: ${author} has ${excerpt(seen)}, the later prompt has ${excerpt(prompt)}.`,
   );
 }

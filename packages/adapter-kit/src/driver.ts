@@ -21,8 +21,8 @@ export const features = [
 export type Feature = (typeof features)[number];
 
 /**
- * Connects the contract suite to a framework: a handful of functions, each a few lines of the framework's own API. `M`
- * is its model type. `H` is its own form of a conversation, which the suite never inspects.
+ * Connects the contract suite to a framework: a few short functions that use the framework's own API. `M` is its model
+ * type. `H` is its own form of a conversation, which the suite never inspects.
  */
 export type AdapterDriver<M, H> = {
   readonly name: string;
@@ -43,8 +43,8 @@ export type AdapterDriver<M, H> = {
   readonly withoutThinking?: (history: H) => H;
   /**
    * Adds answers of other providers to the conversation and returns one history for each form that the framework gives
-   * them. Each answer says `text` and may hold parts that this model cannot read: encrypted thinking, an image, a call
-   * that the provider ran.
+   * them. Each answer contains `text` and may contain parts that this model cannot read: encrypted thinking, an image,
+   * a call that the provider ran.
    */
   readonly addOthersAnswers?: (history: H, text: string) => readonly H[];
   /** Makes one model call. Rejects with the framework's own error. */

@@ -4,7 +4,7 @@ import { BrokenPromise } from './broken-promise.js';
 import { checkAnswer, requireSyncModel } from './check-driver.js';
 import type { AdapterDriver, DriverAnswer, DriverCall, Feature } from './driver.js';
 
-/** One sentence that an adapter keeps, and the check of it. */
+/** A promise of adapters: the sentence, and the check whether an adapter keeps it. */
 export type AdapterPromise = {
   readonly sentence: string;
   /** The promise is checked only if the framework has all of these features. */
@@ -15,10 +15,10 @@ export type AdapterPromise = {
   readonly check: <M, H>(bench: Bench<M, H>) => Promise<void>;
 };
 
-/** The tools of a check. */
+/** The functions that a check uses. */
 export type Bench<M, H> = {
   readonly driver: AdapterDriver<M, H>;
-  /** Opens a new episode over a scripted engine, with the tuned model of one agent. */
+  /** Opens a new episode with a scripted engine and the tuned model of one agent. */
   open(options: Omit<ScriptedEpisodeOptions, 'chatTokenizer' | 'family'>): EpisodeWithModel<M>;
   begin(question?: string): H;
   call(model: M, history: H, options?: Partial<DriverCall>): Promise<DriverAnswer<H>>;

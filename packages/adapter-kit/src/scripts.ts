@@ -1,6 +1,6 @@
 import type { ToolSpec } from '@agentjet/core';
 
-/** The calls of the scripted model, in spellings that frameworks like to change. */
+/** The tool that the scripted model calls. */
 export const addTool: ToolSpec = {
   name: 'add',
   description: 'Adds two numbers.',
@@ -11,6 +11,7 @@ export function callText(name: string, args: string): string {
   return `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 }
 
+/** Replies of the scripted model whose spelling frameworks tend to change. */
 export const oddCalls: Readonly<Record<string, string>> = {
   'keys in another order and extra blanks': callText('add', '{"b": 2,  "a":1}'),
   'a number with a fraction of zero': callText('add', '{"a": 1.0, "b": 2}'),

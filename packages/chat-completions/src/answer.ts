@@ -16,7 +16,7 @@ import {
 /** The listeners of a streamed call. */
 export type StreamListeners = Pick<Required<ChatOptions>, 'onDelta'> & Pick<ChatOptions, 'onTokens'>;
 
-/** The interface through which the receiver of a request gets it answered. */
+/** The functions with which a server answers one request. */
 export interface ChatCall {
   /**
    * Returns the same id for a client's retry of the same call. Undefined if retries cannot be distinguished from new
@@ -28,7 +28,7 @@ export interface ChatCall {
   cancel(reason: string): void;
 }
 
-/** `model` is the name that the answer shows. */
+/** Answers a request in one piece. `model` is the name that the answer shows. */
 export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<CompletionBody> {
   const responses = await answerAll(call, body, (request) => call.generate(request));
   return toChatCompletion(createHead(model), responses, {
@@ -37,7 +37,10 @@ export async function completeChat(call: ChatCall, body: ChatCompletionBody, mod
   });
 }
 
-/** Sends nothing before the first token, so an earlier error can still have its own status. */
+/**
+ * Answers a request as a stream. Nothing is sent before the first token, so an earlier error can still have its own
+ * status.
+ */
 export async function streamChatCompletion(
   call: ChatCall,
   body: ChatCompletionBody,
@@ -73,7 +76,7 @@ function createHead(model: string): Head {
   return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
 }
 
-/** Returns the `n` answers. If one fails, the others are ended, because nobody will see them. */
+/** Returns the `n` answers. If one fails, the others are cancelled, because the client would never see them. */
 async function answerAll(
   call: ChatCall,
   body: ChatCompletionBody,

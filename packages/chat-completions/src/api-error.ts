@@ -1,10 +1,10 @@
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 
-/** An error as HTTP clients get it, with a status and the parameter that it names. */
+/** An error for HTTP clients, with a status and the name of the parameter that is wrong. */
 export class ApiError extends AgentJetError {
   readonly status: number;
   readonly parameter: string | undefined;
-  /** When to try again. Undefined if a retry would not help or the time is not known. */
+  /** How long to wait before a retry. Undefined if a retry would not help or the time is not known. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, code: string, message: string, parameter?: string, retryAfterMs?: number) {
@@ -14,7 +14,10 @@ export class ApiError extends AgentJetError {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** The headers of the answer that reports the error. A busy server says when to try again, in seconds. */
+  /**
+   * The headers of the answer that reports the error. If the server is busy, they say after how many seconds to try
+   * again.
+   */
   get headers(): Readonly<Record<string, string>> {
     if (this.status !== 429 && this.status !== 503) return {};
     return { 'retry-after': String(Math.ceil((this.retryAfterMs ?? 1000) / 1000)) };
@@ -38,7 +41,8 @@ export function toApiError(thrown: unknown): ApiError {
 }
 
 /**
- * The SDKs convert this body to their own error types: BadRequestError, NotFoundError, InternalServerError, APIError.
+ * Creates the body of an error in OpenAI's form. The SDKs convert it to their own error types: BadRequestError,
+ * NotFoundError, InternalServerError, APIError.
  */
 export function toOpenAIErrorBody(error: ApiError): unknown {
   const type = error.status < 500 ? 'invalid_request_error' : 'server_error';

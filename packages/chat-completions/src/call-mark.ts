@@ -3,14 +3,12 @@ import { type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/c
 import { findUnshown } from './others-answers.js';
 import { ApiError } from './api-error.js';
 
-/**
- * A client sets this header to `false` for a call that no agent made, such as one for a title, to keep it from training.
- */
+/** A client sets this header to `false` for a call that should not be trained, such as one that writes a title. */
 const trainHeader = 'x-ajet-train';
 
 /**
  * Reads what a request says in addition to its messages: whether it is trained (by a header or by the requested model
- * name), and which parameters have no effect. Throws ApiError 400.
+ * name), and which parameters have no effect. Throws ApiError 400 if the header is wrong.
  */
 export function toCallMark(
   protocol: Protocol,

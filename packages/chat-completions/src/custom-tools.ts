@@ -3,7 +3,8 @@ import { z } from 'zod';
 
 /**
  * Custom tools take text, and functions take arguments. The chat templates of models support only functions. So the
- * model sees a custom tool as a function with one argument, and on the wire its call has the text of that argument.
+ * model sees a custom tool as a function with one argument. In answers, a call of the tool has the text of that
+ * argument.
  */
 
 const argument = 'input';

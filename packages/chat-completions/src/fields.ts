@@ -6,7 +6,7 @@ import { ApiError } from './api-error.js';
 
 export const jsonObject = z.record(z.string(), z.unknown());
 
-/** Labels that change no token. */
+/** Fields that label a request and do not change its answer. */
 export const labelFields = {
   user: z.string().optional(),
   metadata: z.unknown().optional(),

@@ -3,22 +3,22 @@ import type { Protocol } from '@agentjet/core/parameters';
 
 /**
  * Reads answers in a conversation that may come from another model and have parts that this model cannot read. Such a
- * part never fails a call. Its text is shown. A part without text is left out and counted.
+ * part never makes a call fail. Its text is shown. A part without text is left out and counted.
  */
 export type AnswerPart = { readonly type: string; readonly [key: string]: unknown };
 
-/** The text in the parts of an answer. */
+/** Returns the text in the parts of an answer. */
 export function toAnswerText(given: string | readonly AnswerPart[] | null | undefined): string {
   if (given === null || given === undefined) return '';
   return typeof given === 'string' ? given : given.map((part) => textOf(part) ?? '').join('');
 }
 
-/** The thinking in the parts of an answer. */
+/** Returns the thinking in the parts of an answer. */
 export function toAnswerReasoning(given: string | readonly AnswerPart[] | null | undefined): string {
   return typeof given === 'string' ? '' : (given ?? []).map((part) => thinkingOf(part) ?? '').join('');
 }
 
-/** The parts of answers in a request that the model does not see, as `<list>: <type>`, each once. */
+/** Lists the parts of answers that the model does not see, as `<list>: <type>`, each once. */
 export function findUnshown(protocol: Protocol, body: unknown): readonly string[] {
   const list = protocol === 'responses' ? 'input' : 'messages';
   const entries: unknown = isJsonObject(body) ? body[list] : undefined;
@@ -46,7 +46,9 @@ function isUnshown(part: AnswerPart): boolean {
   return part.type !== 'tool_use' && textOf(part) === undefined && thinkingOf(part) === undefined;
 }
 
-/** Items that a server made for itself: its searches, its code, a shortened conversation. */
+/**
+ * Whether an item describes work of another provider's server: a search, code that it ran, a shortened conversation.
+ */
 export function isOthersItem(type: unknown): type is string {
   return (
     typeof type === 'string' && /_call$|_call_output$|^mcp_|^compaction|^image_generation/.test(type) && !own.has(type)
@@ -60,7 +62,7 @@ function textOf({ type, text, refusal }: AnswerPart): string | undefined {
   return typeof shown === 'string' ? shown : undefined;
 }
 
-/** Mistral's `thinking` is a list of text parts. */
+/** Returns the thinking in a part. In Mistral's form, `thinking` is a list of text parts. */
 function thinkingOf({ type, thinking, text }: AnswerPart): string | undefined {
   if (type !== 'thinking' && type !== 'reasoning') return undefined;
   const given: unknown = thinking ?? text;

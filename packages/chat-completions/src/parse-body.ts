@@ -38,7 +38,10 @@ export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unk
   );
 }
 
-/** Runs before the schema checks each entry, which takes seconds for very many of them. */
+/**
+ * Refuses a list with too many entries. Runs before the schema checks each entry, because that takes seconds for a very
+ * long list.
+ */
 function checkCount(body: unknown, name: string, limit: number): void {
   const entries = isJsonObject(body) ? body[name] : undefined;
   if (!Array.isArray(entries) || entries.length <= limit) return;
@@ -70,8 +73,8 @@ type Path = readonly PropertyKey[];
 type Cause = { readonly issue: Issue | undefined; readonly path: Path };
 
 /**
- * If several forms were allowed, returns what is wrong with the form that fits best, unless the schema has its own
- * message.
+ * Returns the issue to report. If several forms were allowed, it belongs to the form that fits best, unless the schema
+ * has its own message.
  */
 function findCause(issue: Issue | undefined, above: Path = []): Cause {
   const path = [...above, ...(issue?.path ?? [])];
@@ -96,7 +99,10 @@ function describe(issue: Issue | undefined, value: unknown): string {
   return `is ${show(value)}; expected ${forms.map(toExpectation).join(', or ')}`;
 }
 
-/** Zod's messages are "Too small: expected number to be >=0" and "Invalid input: expected string, received null". */
+/**
+ * Returns the expectation in a message of Zod, such as "Too small: expected number to be >=0" or "Invalid input:
+ * expected string, received null".
+ */
 function toExpectation({ message }: Issue): string {
   return message.replace(/^.*?expected /i, '').replace(/, received .*/s, '');
 }

@@ -4,8 +4,8 @@ import type { ChatResponse, TokenLogprob } from '@agentjet/core';
 const piece = /[\s\S]{1,24}/gu;
 
 /**
- * Splits the arguments of a call for streaming. A block is known to be a call only when it closes, so the pieces follow
- * each other at once. Clients that join pieces get the form that they expect.
+ * Splits the arguments of a call for streaming, because clients expect pieces that they join. All pieces are sent at
+ * once: a block is known to be a call only when it closes.
  */
 export function inPieces(text: string): readonly string[] {
   return text.match(piece) ?? [];

@@ -64,7 +64,7 @@ const toolChoice = z.union([
 ]);
 const responseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
-  // Some servers accept the schema here.
+  // A schema is accepted here too, as by some other servers.
   z.object({ type: z.literal('json_object'), schema: jsonObject.nullish() }),
   z
     .object({
@@ -98,7 +98,7 @@ export const chatCompletionSchema = z.strictObject({
 });
 export type ChatCompletionBody = z.infer<typeof chatCompletionSchema>;
 
-/** Throws ApiError 400 for content that is not text. */
+/** Converts the body of a request. Throws ApiError 400 for content that is not text. */
 export function toChatRequest(body: ChatCompletionBody): ChatRequest {
   const tools = (body.tools ?? []).map((given) =>
     given.type === 'custom' ? toCustomSpec(given.custom) : toToolSpec(given.function),
@@ -146,7 +146,7 @@ export function customNames({ tools = [] }: Pick<ChatCompletionBody, 'tools'>): 
   return new Set(tools.flatMap((given) => (given.type === 'custom' ? [given.custom.name] : [])));
 }
 
-/** The tools that the model sees: all tools, or the ones that the request allows. */
+/** Returns the tools that the model sees: all tools, or those that the request allows. */
 function chooseTools(
   tools: readonly ToolSpec[],
   choice: z.infer<typeof toolChoice> | undefined,

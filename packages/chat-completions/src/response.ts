@@ -7,7 +7,7 @@ export type Head = { readonly id: string; readonly created: number; readonly mod
 
 export type CompletionBody = ReturnType<typeof toChatCompletion>;
 
-/** `custom` holds the names of the custom tools. */
+/** Converts answers to a completion. `custom` has the names of the custom tools. */
 export function toChatCompletion(
   head: Head,
   responses: readonly ChatResponse[],
@@ -23,7 +23,8 @@ export function toChatCompletion(
 }
 
 /**
- * DeepSeek and others use `reasoning_content` for thinking. OpenAI's SDK passes it through, although its types lack it.
+ * Converts an answer. Its thinking is in `reasoning_content`, as DeepSeek and others do it. OpenAI's SDK passes this
+ * field on, although its types lack it.
  */
 function toWireMessage({ message: { content, reasoning, toolCalls = [] } }: ChatResponse, custom: ReadonlySet<string>) {
   return {
@@ -49,12 +50,15 @@ function toWireLogprobs(logprobs: readonly TokenLogprob[] | undefined) {
   };
 }
 
-/** A token that is part of a character has no text, so its bytes are unknown. */
+/**
+ * Returns the bytes of a token. Null if the token is a part of a character: its text is then U+FFFD, so its bytes are
+ * not known.
+ */
 function toBytes(text: string): number[] | null {
   return text.includes('\uFFFD') ? null : [...Buffer.from(text)];
 }
 
-/** The prompt counts once, even if it has several answers. */
+/** Adds up the usage of all answers. Their prompt counts once. */
 export function toUsage(responses: readonly ChatResponse[]) {
   const promptTokens = responses[0]?.usage.promptTokens ?? 0;
   const completionTokens = responses.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
@@ -90,7 +94,7 @@ export function toFirstChunk(head: Head, index: number): CompletionChunk {
 }
 
 /**
- * `tokens` are the tokens since the previous delta, or none if logprobs are not requested. `custom` holds the names of
+ * `tokens` are the tokens since the previous delta, or none if logprobs are not requested. `custom` has the names of
  * the custom tools.
  */
 export function toDeltaChunks(
@@ -132,7 +136,7 @@ type WireDelta =
       ))[];
     };
 
-/** A call begins with its name and without arguments, which then arrive in pieces. */
+/** Converts a delta. The first delta of a call has its name and no arguments, and the arguments follow in pieces. */
 function toWireDeltas(delta: ChatDelta, custom: ReadonlySet<string>): readonly WireDelta[] {
   if (delta.type === 'content') return [{ content: delta.text }];
   if (delta.type === 'reasoning') return [{ reasoning_content: delta.text }];

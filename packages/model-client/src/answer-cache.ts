@@ -49,7 +49,10 @@ export class AnswerCache<Answer extends object> {
   }
 }
 
-/** Equal questions have the same key. It covers every field, in any order of properties. */
+/**
+ * Returns the key of a question. It covers every field and does not depend on the order of properties, so equal
+ * questions have the same key.
+ */
 export function keyOf(question: object): string {
   return createHash('sha256').update(canonical(question)).digest('hex');
 }

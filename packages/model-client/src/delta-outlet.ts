@@ -1,8 +1,8 @@
 import { EngineError, type ChatDelta } from '@agentjet/core';
 
 /**
- * Passes each delta on once. A call that broke off in the middle of its stream is sent again and answered from its
- * beginning. The text that the agent has seen is not shown again.
+ * Passes each delta on once. If a call breaks off in the middle of its stream, it is sent again and answered from its
+ * beginning. The text that the agent has already seen is not shown again.
  */
 export class DeltaOutlet {
   readonly #onDelta: (delta: ChatDelta) => void;
@@ -15,7 +15,7 @@ export class DeltaOutlet {
 
   /**
    * Returns a listener for one try. It throws StreamStop if the answer begins differently from the answer of an earlier
-   * try, and if the agent throws.
+   * try, or if `onDelta` throws.
    */
   nextTry(): (delta: ChatDelta) => void {
     const seen = { content: '', reasoning: '', calls: 0 };

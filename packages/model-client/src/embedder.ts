@@ -14,12 +14,12 @@ export type EmbedderOptions = ServerOptions & {
   readonly cacheFile: string | null;
 };
 
-/** Some servers accept no more texts per request. */
+/** The number of texts per request. Some servers accept no more. */
 const mostTexts = 10;
 
 type Kept = { readonly vector: string };
 
-/** Reads the keys from the environment. Throws ConfigError if there is none or the address is wrong. */
+/** Reads the keys from the environment. Throws ConfigError if there is no key or the address is wrong. */
 export async function openEmbedder(options: EmbedderOptions, host: ModelHost = systemModelHost): Promise<Embedder> {
   const { model, cacheFile } = options;
   const sender = openSender(options, 'embeddings', host);
@@ -66,7 +66,7 @@ function readVectors(text: string, count: number): Vectors | { readonly mistake:
   return { mistake: `an answer without a vector for each of ${count} texts` };
 }
 
-/** Null for a value that is not a vector or has no direction. */
+/** Scales a vector to length 1. Returns null for a value that is not a vector or has no direction. */
 function toUnit(value: unknown): Float32Array | null {
   if (!Array.isArray(value) || !value.every((each) => typeof each === 'number')) return null;
   const length = Math.hypot(...(value as readonly number[]));

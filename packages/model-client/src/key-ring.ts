@@ -4,7 +4,7 @@ import { ConfigError } from '@agentjet/core';
 export type Key = {
   /** If it is empty, no key is sent. */
   readonly value: string;
-  /** The variable or setting that holds the key, for messages. */
+  /** The name of the variable or setting that contains the key, for messages. */
   readonly name: string;
   readonly isBackup: boolean;
   /** Default: `Bearer`. */
@@ -41,7 +41,7 @@ function nameOfProvider({ hostname }: URL): string {
 
 /**
  * Reads keys from environment variables by name. Several keys in one variable are separated by `|`. The optional
- * variable `<NAME>_BACKUP` holds backup keys. Throws ConfigError if no variable has a key.
+ * variable `<NAME>_BACKUP` contains backup keys. Throws ConfigError if no variable has a key.
  */
 export function readKeys(
   { keys, backupKeys }: KeyNames,
@@ -72,9 +72,9 @@ export function readKeys(
 const shortestSecret = 6;
 
 /**
- * Shares the load between keys. Backup keys serve only while no other key can. A key is retired if it was refused or
- * its quota is used up. If all keys are retired, each further question tries the one that was retired first, so a
- * topped-up account is noticed.
+ * Shares the load between keys. Backup keys are used only while no other key can be used. A key is retired if it was
+ * refused or its quota is used up. If all keys are retired, each further question tries the one that was retired first,
+ * so that an account with new credit is noticed.
  */
 export class KeyRing {
   readonly #states: readonly State[];
@@ -145,7 +145,7 @@ export class KeyRing {
 
   /**
    * Removes all keys from the text, because some servers repeat the key that they refuse. Short words such as `none`
-   * are keys of local servers and not secret.
+   * remain, because they are keys of local servers and not secret.
    */
   redact(text: string): string {
     const secrets = this.#states.map(({ key }) => key.value).filter(({ length }) => length >= shortestSecret);

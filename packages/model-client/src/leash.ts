@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 /** The time limit of a request: for the whole request, or for a silence. */
 export type TimeLimit = { readonly ms: number; readonly of: 'request' | 'silence' };
 
-/** Aborts a request when its time is over, or with its caller's signal. */
+/** Aborts a request when its time limit is reached or its caller's signal aborts. */
 export class Leash {
   readonly #controller = new AbortController();
   readonly #limit: TimeLimit;
@@ -13,8 +13,8 @@ export class Leash {
 
   constructor(limit: TimeLimit, signal: AbortSignal) {
     this.#limit = limit;
-    // AbortSignal.any is not used, because a run's signal lives long and old versions of Node keep each signal that
-    // follows it.
+    // AbortSignal.any is not used, because a run's signal exists for a long time, and old versions of Node keep every
+    // signal that depends on it.
     const onAbort = (): void => this.#controller.abort(signal.reason);
     setMaxListeners(0, signal); // one caller may have many concurrent calls
     if (signal.aborted) onAbort();
@@ -39,7 +39,7 @@ export class Leash {
     this.#timer = this.#begin();
   }
 
-  /** Also ends a request whose answer nobody reads any longer. */
+  /** Stops the timer and the listener. Also aborts the request if a part of its answer was not read. */
   end(): void {
     clearTimeout(this.#timer);
     this.#release();

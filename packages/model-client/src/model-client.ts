@@ -46,7 +46,7 @@ export type ModelUsage = {
   readonly completionTokens: number;
 };
 
-/** Reads the keys from the environment. Throws ConfigError if there is none or the address is wrong. */
+/** Reads the keys from the environment. Throws ConfigError if there is no key or the address is wrong. */
 export async function openModelClient(
   options: ModelClientOptions,
   host: ModelHost = systemModelHost,
@@ -71,7 +71,7 @@ type Parts = {
 
 class CachingClient implements ModelClient {
   readonly #parts: Parts;
-  /** Pending questions, so two equal ones are sent once. */
+  /** The questions that are under way. An equal question waits for the same answer and is not sent. */
   readonly #underWay = new Map<string, Promise<ModelAnswer>>();
 
   readonly #usage = { calls: 0, promptTokens: 0, completionTokens: 0 };

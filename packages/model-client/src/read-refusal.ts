@@ -8,7 +8,7 @@ type About = {
   readonly said?: string;
 };
 
-/** The outcome of a request without an answer. This type alone decides whether a request is sent again. */
+/** The outcome of a request that got no answer. Its `kind` alone decides whether the request is sent again. */
 export type Failed = About &
   (
     | /** The key was refused or has no quota left. */ { readonly kind: 'bad_key' }

@@ -1,8 +1,8 @@
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
 
 /**
- * Reads the strings with these names from a JSON object. Undefined if the text is not such an object. Models often put
- * it in a code block, which is accepted.
+ * Reads the strings with these names from the JSON object in an answer. The object may be in a code block, as models
+ * often write it. Returns undefined if there is no such object.
  */
 export function readStrings<Name extends string>(
   answer: string,

@@ -56,8 +56,8 @@ type Reason = {
 };
 
 /**
- * The server says that the request itself is wrong: an unknown model, too long, not allowed. Sending it again would not
- * help.
+ * Thrown if the server refuses the request itself, for example because the model is unknown, the prompt is too long or
+ * the request is not allowed. Sending it again would not help.
  */
 export class ModelRefusal extends AgentJetError {
   readonly reason: Reason;
@@ -70,8 +70,8 @@ export class ModelRefusal extends AgentJetError {
 }
 
 /**
- * The model could not be reached because of the connection, the server, time, a quota or refused keys. Nothing may be
- * concluded from it.
+ * Thrown if the model cannot be reached because of the connection, the server, time, a quota or refused keys. It says
+ * nothing about the request.
  */
 export class ModelOutage extends Outage {
   readonly reason: Reason;
@@ -140,7 +140,7 @@ export class RequestSender {
     await this.#host.sleep(waitMs, signal);
   }
 
-  /** Uses full jitter (AWS Architecture Blog, 2015). */
+  /** Returns the wait before the next try, with equal jitter (AWS Architecture Blog, 2015). */
   #gapMs(attempt: number): number {
     const { firstGapMs, longestGapMs } = this.#options.retries;
     return Math.min(longestGapMs, firstGapMs * 2 ** (attempt - 1)) * (0.5 + this.#host.random() / 2);
@@ -206,7 +206,7 @@ export class RequestSender {
   }
 }
 
-/** Reads the keys from the environment. Throws ConfigError if there is none or the address is wrong. */
+/** Reads the keys from the environment. Throws ConfigError if there is no key or the address is wrong. */
 export function openSender(options: ServerOptions, route: string, host: ModelHost): RequestSender {
   const { timeoutSeconds, maxRetries, ...limits } = options.limits;
   const url = readModelAddress(options.baseUrl, route);

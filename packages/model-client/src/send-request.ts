@@ -76,7 +76,10 @@ export async function sendRequest<Answer extends object>(
 const isEventStream = ({ ok, headers }: Response): boolean =>
   ok && (headers.get('content-type') ?? '').startsWith('text/event-stream');
 
-/** Servers that answer slowly send their status first, and may send an error later. */
+/**
+ * Whether a body contains an error. A server that answers slowly sends its status first, so an error may follow a
+ * status of 200.
+ */
 const hasError = (text: string): boolean => (parseJsonObject(text)?.['error'] ?? null) !== null;
 
 /**
@@ -104,7 +107,7 @@ async function readBody(response: Response, leash: Leash, stream: AnswerStream<o
 
 const unavailable = (message: string): Failed => ({ kind: 'unavailable', message, waitMs: null });
 
-/** fetch says only "fetch failed". The reason is in its cause. */
+/** Returns the message of an error and of its cause, because fetch itself says only "fetch failed". */
 function causeOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
   return cause === undefined
@@ -112,7 +115,10 @@ function causeOf(error: unknown): string {
     : `${toErrorMessage(error)}: ${codeOf(cause)}${toErrorMessage(cause)}`;
 }
 
-/** Some failures of a connection have a code and no message. */
+/**
+ * Returns the code of the cause if its message does not contain the code. Some connection errors have a code and no
+ * message.
+ */
 function codeOf(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return code === '' || toErrorMessage(cause).includes(code) ? '' : `${code} `;

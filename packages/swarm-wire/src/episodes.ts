@@ -12,11 +12,14 @@ export const shareName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores')
   .refine((name) => !(name in {}), 'another name, because every JavaScript object has a property of this name');
 
-/** The further episodes of a claim have its id with `#` and their number, so a claim id may not end in this form. */
+/**
+ * If a claim gets several episodes, each further episode has the claim id with `#` and a number. So a claim id may not
+ * end in `#` and a number.
+ */
 const claimId = id.regex(/^(?![\s\S]*#[0-9]+$)/, 'expected an id that does not end in # and a number');
 
 export const claimRequestSchema = z.strictObject({
-  /** The client chooses it once for each claim. A repeated claim gets the same episodes. */
+  /** An id that the client chooses once for each claim. A repeated claim gets the same episodes. */
   claim_id: claimId,
   /** A name that no other program uses at the same time. */
   client: id,
@@ -26,7 +29,7 @@ export const claimRequestSchema = z.strictObject({
   can: z.array(shareName).min(1).max(100).default(['default']),
   count: z.number().int().min(1).max(64).default(1),
   purpose: z.enum(['train', 'evaluation', 'any']).default('any'),
-  /** The name of the agent and reward code. */
+  /** The name of this version of the agent's code and the reward's code. */
   revision: z.string().max(200).default(''),
   lease_seconds: z.number().positive().max(86_400).default(120),
   wait_seconds: z.number().min(0).max(30).default(0),
@@ -91,7 +94,7 @@ export const heartbeatRequestSchema = z.strictObject({
   /** True if the client is stopping. Its name is free at once, and its episodes are given back. */
   leaving: z.boolean().default(false),
   /**
-   * The client asks for the step after this version, if the run waits for its clients. It is repeated with each
+   * In a run that waits for its clients, the client asks for the step after this version. It repeats this with each
    * heartbeat.
    */
   asks_after: z.number().int().nonnegative().optional(),
@@ -109,11 +112,11 @@ export const endRequestSchema = z.strictObject({
   status: z.enum(['completed', 'failed', 'outage']),
   /** Null means that the reward comes later, from a scorer. */
   reward: reward.nullable().default(null),
-  /** Rewards by target, if they differ. The name of a policy is for all of its targets. */
+  /** Rewards by target, if they differ. The reward of a policy counts for all of its targets. */
   rewards: z.record(z.string(), reward).optional(),
   /**
-   * Rewards that agents earned on the way, in addition to the final reward. `turn` is the index of the agent's answer,
-   * from 0.
+   * Rewards that agents earned during the episode, in addition to the final reward. `turn` is the index of the agent's
+   * answer, from 0.
    */
   turn_rewards: z
     .array(z.strictObject({ agent: id, turn: z.number().int().nonnegative(), value: reward }))
@@ -170,7 +173,7 @@ const parts = z.record(
   z.strictObject({ state: z.string(), reason: z.string().optional(), step: z.number().int().optional() }),
 );
 
-/** The content of a receipt is on the server's disk. */
+/** Confirms the end of an episode, which is on the server's disk by then. */
 export const receiptSchema = z.strictObject({
   episode_id: z.string(),
   status: z.enum(['completed', 'failed', 'outage']),

@@ -63,14 +63,14 @@ export const operationAnswerSchema = z.strictObject({
 });
 
 /**
- * `request_id` identifies the request, so a repetition gets the revision that the first one made. `If-Match` is the
- * revision to change.
+ * `request_id` identifies the request, so a repeated request gets the revision that the first request made. `If-Match`
+ * is the revision to change.
  */
 export const configRequestSchema = z.strictObject({ request_id: name, changes: z.record(z.string(), z.unknown()) });
 
 export const configAnswerSchema = z.strictObject({ revision: z.number().int(), from_step: z.number().int() });
 
-/** The names of shares with their parts of each batch, which add up to 1. */
+/** The part of each batch that each share gets, by the name of the share. The parts add up to 1. */
 export const sharesRequestSchema = z.record(shareName, z.number().positive().max(1));
 
 export const roles = ['observer', 'worker', 'commander'] as const;
@@ -123,7 +123,7 @@ const shareAnswerSchema = z.strictObject({
   lent: z.number().int(),
   /** The rounding balance in groups: above 0 if the share has received too little, below 0 if too much. */
   carry: z.number(),
-  /** True if no client works for it now. */
+  /** True if no client works for the share now. */
   idle: z.boolean(),
 });
 
@@ -144,7 +144,7 @@ const policyAnswerSchema = z.strictObject({
 });
 
 export const serverAnswerSchema = z.strictObject({
-  /** Grows with every change. Use `?after=` to wait for a newer one. */
+  /** A number that grows with every change. Use `?after=` to wait for a newer change. */
   change: z.number().int(),
   wire: z.string(),
   state: z.enum(serverStates),
@@ -160,11 +160,11 @@ export const serverAnswerSchema = z.strictObject({
   account: z.record(z.string(), z.number()),
   /** Acknowledged episodes that were dropped, by reason. */
   dropped_by_reason: z.record(z.string(), z.number()),
-  /** Why training has stopped, and how to restart it. With several policies, each policy has its own. */
+  /** Why training has stopped, and how to restart it. With several policies, each policy has its own `problem`. */
   problem: z.string().optional(),
   /** Absent in a run without shares. */
   shares: z.record(z.string(), shareAnswerSchema).optional(),
-  /** Absent in a run with one policy. With several, step and version above are those of the first. */
+  /** Absent in a run with one policy. With several policies, `step` and `version` above belong to the first policy. */
   policies: z.record(z.string(), policyAnswerSchema).optional(),
 });
 

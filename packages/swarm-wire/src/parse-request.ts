@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { WireError } from './error-codes.js';
 
 /**
- * Parses a body by the schema and fills in its defaults. Throws WireError `invalid_request`, which names field, problem
- * and value.
+ * Parses a body by the schema and fills in its defaults. Throws WireError `invalid_request`, whose message has the
+ * field, the problem and the value.
  */
 export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Value {
   const parsed = schema.safeParse(body);

@@ -129,7 +129,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/episodes/{id}',
     role: 'observer',
-    summary: 'One episode',
+    summary: 'Shows one episode',
     answers: { 200: episodes.episodeAnswerSchema },
   },
   {

@@ -63,7 +63,7 @@ export const endingPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'An engine that fails is asked once, and its error message comes through.',
+    sentence: 'An engine that fails is called once, and its error message reaches the agent.',
     check: async ({ driver, open, begin, call, stream }) => {
       for (const how of driver.says.includes('stream') ? ([call, stream] as const) : ([call] as const)) {
         const { model, engine } = open({ replies: [{ text: '', error: new Error('the device is lost') }] });

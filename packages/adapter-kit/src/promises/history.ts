@@ -21,7 +21,9 @@ async function promptAfterPruning<M, H>(
 /** Errors of JavaScript itself, which do not help the author of an agent. */
 const rawErrors = /is not a function|is not iterable|Cannot read propert|undefined/;
 
-/** Whether the framework itself threw the error, before the model was asked. The adapter cannot change such a message. */
+/**
+ * Whether the framework itself threw the error, before the model was called. The adapter cannot change such a message.
+ */
 function isFrameworks(error: unknown): boolean {
   const frame = (error instanceof Error ? error.stack : undefined)?.split('\n').find((line) => /^\s+at /.test(line));
   return frame !== undefined && /node_modules/.test(frame) && !/node_modules[\\/]@agentjet/.test(frame);
@@ -64,7 +66,7 @@ export const historyPromises: readonly AdapterPromise[] = [
   },
   {
     sentence:
-      'Answers of other providers never end a call: their text is shown, and parts that cannot be shown are counted.',
+      'Answers of other providers never make a call fail: their text is shown, and parts that cannot be shown are counted.',
     driverFunction: 'addOthersAnswers',
     check: async ({ driver, open, begin, call }) => {
       const histories = driver.addOthersAnswers?.(begin(), 'I am another model.') ?? [];

@@ -4,7 +4,10 @@ import { type AdapterPromise, type Bench, expectEqual, expectTrue } from '../pro
 
 type How = 'call' | 'stream';
 
-/** Calls tools as scripted, gives results and asks once more. Each prompt must continue the one before it. */
+/**
+ * Runs the scripted replies, answers their tool calls with results, and calls the model again each time. Each prompt
+ * must continue the one before it.
+ */
 async function expectExactLoop<M, H>(
   { driver, open, begin, ...bench }: Bench<M, H>,
   how: How,

@@ -24,7 +24,7 @@ export function says(text: string): ScriptedAnswer {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** A host without a network. Its clock advances only while somebody sleeps. `reply` makes each answer. */
+/** A host without a network. Its clock advances only during `sleep`. `reply` makes each answer. */
 export function scriptedHost(
   reply: (request: SeenRequest, at: number) => ScriptedAnswer,
   environment: Readonly<Record<string, string>> = { KEY: 'secret-1' },

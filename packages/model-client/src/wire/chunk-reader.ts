@@ -33,7 +33,7 @@ export class ChunkReader {
     return this.#error;
   }
 
-  /** Returns the whole answer, or the mistake that it did not reach its end. */
+  /** Returns the whole answer, or a mistake if the stream did not reach its end. */
   finish(fallback: { readonly id: string; readonly model: string }): ChatResponse | Mistake {
     if (!this.#isDone) return { mistake: 'The stream broke off' };
     this.#emitCalls(this.#toolCalls.length);

@@ -67,7 +67,10 @@ export function toChatResponse(
   };
 }
 
-/** Whether the answer in a body has text, even if it is empty. A refusal, and thinking that was cut off, have none. */
+/**
+ * Whether the answer in a body has text, which may be empty. A refusal has no text, and neither has an answer whose
+ * thinking was cut off.
+ */
 export function hasText(body: unknown): boolean {
   return typeof ((body ?? {}) as WireBody).choices?.[0]?.message?.content === 'string';
 }
