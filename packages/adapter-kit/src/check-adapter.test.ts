@@ -49,7 +49,7 @@ describe('checkAdapter', () => {
       faulty(
         (model) => (request, options) => model.generate(request, options).catch(() => model.generate(request, options)),
       ),
-      /asked once.*is 2; it must be 1/,
+      /called once.*is 2; it must be 1/,
     ],
     [
       'drops sampling',

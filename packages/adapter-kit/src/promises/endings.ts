@@ -71,7 +71,7 @@ export const endingPromises: readonly AdapterPromise[] = [
         expectEqual(
           engine.requests.length,
           1,
-          'How often the engine was asked (a retry would be a second sample, so turn retries off)',
+          'How often the engine was called (a retry would be a second sample, so turn retries off)',
         );
         expectTrue(
           allMessages(error).includes('the device is lost'),
@@ -86,7 +86,7 @@ export const endingPromises: readonly AdapterPromise[] = [
       const { model, engine, end } = open({ replies: ['late'] });
       end();
       await expectRejection(call(model, begin()), 'A call after the episode');
-      expectEqual(engine.requests.length, 0, 'How often the engine was asked after the episode');
+      expectEqual(engine.requests.length, 0, 'How often the engine was called after the episode');
     },
   },
   {

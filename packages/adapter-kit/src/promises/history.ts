@@ -99,7 +99,7 @@ export const historyPromises: readonly AdapterPromise[] = [
             `The error says "${message}"; it must say what is wrong with the content.`,
           );
         }
-        expectEqual(engine.requests.length, 0, 'How often the engine was asked');
+        expectEqual(engine.requests.length, 0, 'How often the engine was called');
       }
     },
   },

@@ -68,7 +68,7 @@ export const recordPromises: readonly AdapterPromise[] = [
         expectEqual(
           [engine.requests.length, finish().samples.length],
           [2, 2],
-          'How often the engine was asked, and the number of samples',
+          'How often the engine was called, and the number of samples',
         );
       }
     },

@@ -38,7 +38,7 @@ export const samplingPromises: readonly AdapterPromise[] = [
       expectEqual(
         engine.requests.length,
         2,
-        'How often the engine was asked by two calls with the same words (a cached answer is not a sample of the model)',
+        'How often the engine was called by two calls with the same words (a cached answer is not a sample of the model)',
       );
       const [first, second] = engine.requests.map(({ request }) => request.sampling);
       expectEqual(
