@@ -24,6 +24,6 @@ const remotes: Readonly<Record<string, Remote>> = {
 };
 
 describe.each(Object.entries(remotes))('%s', (_protocol, { start, ...kinds }) => {
-  // Waiting for a server that drips costs only time.
+  // The cases of a server that drips run concurrently, because they only wait.
   for (const { name, run } of attackCases(start, kinds)) (name.includes('drip') ? it.concurrent : it)(name, run);
 });

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@agentjet/core';
 import type { ToolResult } from '@agentjet/rollout/inputs';
 
-/** Reads the result of an MCP tool: a list of parts. The parts with text are for the agent. */
+/** Reads the result of an MCP tool: a list of parts. The agent sees the text of the parts. */
 export function readToolResult(result: unknown): ToolResult {
   if (!isJsonObject(result)) return { text: toText(result), data: result };
   const { content, structuredContent, isError, result: inner } = result;

@@ -27,7 +27,7 @@ export type Send = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<unknown>;
 
-/** A header may hold only visible characters. The message does not show the key. */
+/** Trims the key. Throws ConfigError, without showing the key, if it has characters that a header must not contain. */
 function checkKey(given: string | undefined): string | undefined {
   const key = given?.trim();
   if (key === undefined || /^[!-~]+$/.test(key)) return key;
@@ -39,7 +39,7 @@ function checkKey(given: string | undefined): string | undefined {
 
 /**
  * Sends one request to a server. Rejects with WireError if the server answers with an error; any other rejection means
- * that it was not reached.
+ * that the server was not reached.
  */
 export function createSender(options: HttpTransportOptions): Send {
   const { url, timeoutMs = 60_000 } = options;
@@ -88,14 +88,20 @@ export type HttpTransport = SwarmTransport & {
   readonly server: () => Promise<ServerAnswer>;
 };
 
-/** JSON would turn NaN and Infinity into null, and a null reward means that the reward comes later. */
+/**
+ * Throws WireError if a reward is NaN or Infinity. JSON would turn it into null, and a null reward means that the
+ * reward comes later.
+ */
 function requireNumbers({ reward, rewards = {} }: EndRequest): void {
   const wrong = [reward, ...Object.values(rewards)].find((value) => value !== null && !Number.isFinite(value));
   if (wrong === undefined) return;
   throw new WireError('invalid_request', `The reward is ${String(wrong)}. Give a finite number.`);
 }
 
-/** An answer in another form comes from a proxy whose server is away, or from a server that is not a swarm. */
+/**
+ * Converts an answer that is not a success. An answer in another form comes from a proxy whose server is away, or from
+ * a server that is not a swarm.
+ */
 function toError(status: number, answer: unknown, url: string): Error {
   const parsed = errorSchema.safeParse(answer);
   if (parsed.success) {

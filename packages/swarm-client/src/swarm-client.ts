@@ -42,8 +42,8 @@ export type SwarmClientOptions = {
   /** A worker's key. Default: the environment variable AJET_SWARM_KEY. */
   readonly key?: string | undefined;
   /**
-   * The name of the agent and reward code. Change it whenever you change the code. A group never mixes two revisions.
-   * Default: ''.
+   * The name of this version of the agent's code and the reward's code. Change it whenever you change the code. A group
+   * never mixes two revisions. Default: ''.
    */
   readonly revision?: string;
   /** The kind of task that this program runs, if the server has several. Default: `default`. */
@@ -96,7 +96,7 @@ export type SwarmRunOptions = {
 };
 
 /**
- * A program that runs agents for a swarm. The server holds the weights, records every token and trains, so the program
+ * A program that runs agents for a swarm. The server has the weights, records every token and trains, so the program
  * needs neither weights nor a trainer. `run` takes a workflow with any adapter, unchanged. It continues after a restart
  * of either side.
  */
@@ -133,7 +133,7 @@ export class SwarmClient {
   abandon = (episodeId: string, reason = ''): Promise<AbandonAnswer> =>
     this.#transport.abandon(episodeId, { client: this.client, reason });
 
-  /** Sends tasks to the server, which counts the ones that it has already. */
+  /** Sends tasks to the server. The answer says how many were new, and how many the server had already. */
   async addTasks(
     tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
     { portable = true, split = 'train' }: { readonly portable?: boolean; readonly split?: 'train' | 'evaluation' } = {},
@@ -292,7 +292,10 @@ function checkUrl(url: string): string {
   );
 }
 
-/** The episodes of a group may run on several machines, so no client sees all of them. */
+/**
+ * Throws ConfigError for a judge of whole groups. The episodes of a group may run on several machines, so no client
+ * sees all of them.
+ */
 function checkJudge(judge: Judge | undefined): void {
   if (judge === undefined || !isGroupJudge(judge)) return;
   throw new ConfigError(
@@ -306,7 +309,7 @@ function checkCount(name: string, value: number): number {
   throw new ConfigError('wrong_type', `${name} is ${value}; it must be a whole number from 1.`);
 }
 
-/** The end of an episode whose content stays at another client. */
+/** Creates the end of an episode whose task has its content at another client. */
 function unknownTask(taskId: string, client: string): EndRequest {
   const error = `This client does not have task "${taskId}", and the server does not know its content.`;
   return { client, status: 'outage', reward: null, is_success: null, metadata: {}, log_metrics: {}, error };

@@ -16,7 +16,7 @@ import { createSender, type Send } from './http-transport.js';
 import type { SwarmClientOptions } from './swarm-client.js';
 import { newId, systemClientHost, systemFetch, type ClientHost } from './host.js';
 
-/** The key is a commander's. An observer's key is enough for reading. */
+/** The key must belong to a commander. An observer's key is enough for reading. */
 export type SwarmOperatorOptions = Pick<SwarmClientOptions, 'url' | 'key' | 'host' | 'fetch'>;
 
 /**
@@ -33,7 +33,9 @@ export class SwarmOperator {
     this.#send = (...request) => send(...request).catch((error: unknown) => Promise.reject(toReachable(error, url)));
   }
 
-  /** With `after`, resolves once something has changed since that number, or after 20 seconds. */
+  /**
+   * Reads the server's state. With `after`, resolves once something has changed since that number, or after 20 seconds.
+   */
   server = async (after?: number): Promise<ServerAnswer> =>
     (await this.#send('GET', after === undefined ? '/server' : `/server?after=${after}&wait=20`)) as ServerAnswer;
 
@@ -50,13 +52,13 @@ export class SwarmOperator {
    */
   endRun = async (): Promise<RunAnswer> => (await this.#send('DELETE', '/run')) as RunAnswer;
 
-  /** Sets parts that add up to 1. They apply from `from_step` on. */
+  /** Sets the part of each share. The parts add up to 1, and apply from the step `from_step` of the answer. */
   share = async (parts: SharesRequest): Promise<ConfigAnswer> =>
     (await this.#send('PUT', '/shares', parts, { 'idempotency-key': newId(this.#host) })) as ConfigAnswer;
 
   /**
-   * Changes keys such as `trainer_common.optim.lr`. Throws WireError `revision_conflict` if somebody else changed them
-   * first.
+   * Changes settings such as `trainer_common.optim.lr`. Throws WireError `revision_conflict` if somebody else changed
+   * them first.
    */
   async configure(changes: Readonly<Record<string, unknown>>): Promise<ConfigAnswer> {
     const { config_revision: revision } = await this.server();
@@ -93,7 +95,9 @@ export class SwarmOperator {
   audit = async (): Promise<AuditAnswer> => (await this.#send('GET', '/audit')) as AuditAnswer;
 }
 
-/** An operator does not wait for a server that is away. */
+/**
+ * Turns a failed connection into an error with the repair, because an operator does not wait for a server that is away.
+ */
 function toReachable(error: unknown, url: string): unknown {
   if (error instanceof AgentJetError) return error;
   const reason =

@@ -21,9 +21,9 @@ const addressKey = 'environment.agentjet.url';
 export type AgentjetOptions = ServerAddress & {
   /** The server's name for the environment, such as `appworld`. */
   readonly envType: string;
-  /** Sent with `create`, for the environment. */
+  /** Parameters for the environment, sent with `create`. */
   readonly params?: JsonObject;
-  /** Sent with `evaluate`. Default: `{ sparse: false }`, with which the original asks for partial credit. */
+  /** Sent with `evaluate`. Default: `{ sparse: false }`, with which the original client asks for partial credit. */
   readonly evaluateParams?: JsonObject;
   /** Time limit of one attempt to list tasks. Default: one minute. */
   readonly listTimeoutMs?: number;
@@ -85,7 +85,7 @@ class Server {
     const seen = JSON.stringify(answer)?.slice(0, 200);
     return new ServerOutage(
       'lost',
-      `POST ${route} at ${host} gave an answer that the protocol does not have: ${seen}`,
+      `POST ${route} at ${host} gave an answer that does not match the protocol: ${seen}`,
       {
         host,
       },
@@ -112,7 +112,10 @@ class Server {
     }
   }
 
-  /** If an answer is lost, its instance is released and the next attempt has another id, because the state of the first is unknown. */
+  /**
+   * If an answer is lost, its instance is released and the next attempt has another id, because the state of the first
+   * instance is unknown.
+   */
   async open(
     { taskId }: Task,
     { signal, episodeId }: { readonly signal: AbortSignal; readonly episodeId: string },
@@ -134,7 +137,10 @@ class Server {
     );
   }
 
-  /** Tries for some seconds and then gives up without an error, because servers drop unused instances. */
+  /**
+   * Releases an instance. After some seconds without success, it gives up without an error, because servers drop unused
+   * instances.
+   */
   async release(instanceId: string): Promise<void> {
     const signal = closeSignal(this.#options.releaseTimeoutMs);
     const ask = async (): Promise<void> => {
@@ -147,7 +153,7 @@ class Server {
     await askAgain(ask, { tries: closeTries }).catch(() => undefined);
   }
 
-  /** If an answer names an instance, it must be the one that was asked. */
+  /** Reads an answer. If it names an instance, that must be the instance of the request. */
   readStep(route: string, data: unknown, instanceId: string): StepResult {
     if (!isJsonObject(data)) throw this.unreadable(route, data);
     const { state, reward, is_terminated: isDone, info } = data;
@@ -224,7 +230,10 @@ function readMessage(value: unknown): Message | undefined {
   return { role: role === 'system' || role === 'assistant' ? role : 'user', content: text };
 }
 
-/** The server answers 400 for an unknown instance, because it was restarted or has dropped the instance. */
+/**
+ * Turns the refusal of an unknown instance into an outage, because the server was restarted or has dropped the
+ * instance.
+ */
 function asLost(error: unknown): unknown {
   const isUnknown = error instanceof EnvironmentError && /instance\b.*\bnot found/i.test(error.message);
   return isUnknown ? new EnvironmentOutage(error.message, { cause: error }) : error;

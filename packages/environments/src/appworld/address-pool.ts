@@ -1,6 +1,9 @@
 import { rejectOnAbort } from '@agentjet/core';
 
-/** Addresses of servers with one session each. If a server failed, its address rests for a moment while others are used. */
+/**
+ * Addresses of servers with one session each. An address that is given back goes to the end of the list, so that a
+ * server that has just failed is not used next.
+ */
 export class AddressPool {
   readonly #free: string[];
   readonly #waiting = new Set<(address: string) => void>();

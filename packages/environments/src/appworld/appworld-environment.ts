@@ -150,7 +150,9 @@ class World implements Session {
     return this.#closing;
   }
 
-  /** The server handles one request at a time, so its answer comes after everything that was sent before. */
+  /**
+   * Closes the world. The server handles one request at a time, so it has handled all earlier requests when it answers.
+   */
   async #close(): Promise<void> {
     if (this.#isAbsent) return;
     const signal = closeSignal();
@@ -185,7 +187,7 @@ class World implements Session {
     const seen = JSON.stringify(answer)?.slice(0, 200);
     return new ServerOutage(
       'lost',
-      `POST ${route} at ${host} gave an answer that the protocol does not have: ${seen}`,
+      `POST ${route} at ${host} gave an answer that does not match the protocol: ${seen}`,
       {
         host,
       },

@@ -33,7 +33,7 @@ export const envService = defineReader({
     if (environment.tasks === undefined)
       throw new ConfigError(
         'unsupported',
-        `${environment.name ?? 'The environment'} lists no tasks. The protocol agentjet does, openenv with env_type, and appworld with datasets. Read tasks with another task_reader.type, and name the environment in environment.protocol.`,
+        `${environment.name ?? 'The environment'} lists no tasks. These protocols list tasks: agentjet, openenv with env_type, and appworld with datasets. Read tasks with another task_reader.type, and name the environment in environment.protocol.`,
       );
     return createEnvironmentReader(environment, { trainingSplit, validationSplit });
   },

@@ -1,8 +1,8 @@
 import { isDeeperThan } from '@agentjet/core';
 
-/** A real observation is never larger. */
+/** The maximum size of an answer. No real observation is larger. */
 export const mostAnswerBytes = 32 * 2 ** 20;
-/** The maximum nesting of lists and objects. Recursive readers of JSON fail at some thousands. */
+/** The maximum nesting of lists and objects. Recursive readers of JSON fail at a depth of some thousands. */
 const deepestAnswer = 256;
 
 const [quote, backslash, newline, carriageReturn, comma] = [0x22, 0x5c, 0x0a, 0x0d, 0x2c];
@@ -81,7 +81,7 @@ export class AnswerCheck {
   }
 }
 
-/** Finds the next position of a byte. Each stretch is searched only once. */
+/** Finds the next position of a byte. No byte is searched twice. */
 class NextByte {
   #next = -1;
   readonly #bytes: Uint8Array;

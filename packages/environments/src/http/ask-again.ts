@@ -12,7 +12,10 @@ export type AskAgainOptions = {
   readonly tries: number;
 };
 
-/** Use it only for requests that may be received twice: to list tasks, open, evaluate or close. Gaps grow from 50 ms to 2 s. */
+/**
+ * Repeats a request after an outage. Use it only for requests that may be received twice: to list tasks, open, evaluate
+ * or close. Gaps grow from 50 ms to 2 s.
+ */
 export async function askAgain<T>(ask: () => Promise<T>, { signal, tries }: AskAgainOptions): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -15,7 +15,10 @@ export type ServerAddress = {
 
 /** An outage with its kind, for callers that may ask again. */
 export class ServerOutage extends EnvironmentOutage {
-  /** `full`: there is no room for now. `absent`: nothing listens there, so nothing was received and no session exists. `lost`: it is unknown what was received. */
+  /**
+   * `full`: there is no room for now. `absent`: no server listens at the address, so the request was not received and
+   * no session exists. `lost`: it is unknown whether the request was received.
+   */
   readonly kind: 'full' | 'absent' | 'lost';
 
   constructor(
@@ -85,7 +88,10 @@ function readJson(text: string, { path, host }: { readonly path: string; readonl
   }
 }
 
-/** FastAPI's errors are `{ detail }`. The last line of a traceback is the most informative one. */
+/**
+ * Returns the message of an error. FastAPI's errors are `{ detail }`. A traceback is shortened to its last line, which
+ * names the error.
+ */
 function detailOf(text: string): string {
   const body = parseJsonObject(text);
   const detail = body?.['detail'] ?? body?.['error'] ?? body?.['message'] ?? text;
@@ -103,7 +109,7 @@ function codeOf(error: unknown): unknown {
   return code ?? (cause === undefined || cause === null ? undefined : codeOf(cause));
 }
 
-/** "fetch failed" explains nothing, but its cause does. */
+/** Returns the message of an error with its cause, because "fetch failed" alone explains nothing. */
 function causeOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   return cause === undefined ? toErrorMessage(error) : `${toErrorMessage(error)}: ${toErrorMessage(cause)}`;

@@ -7,9 +7,9 @@ export type CheckedFetch = {
 };
 
 /**
- * Checks the requests of the SDK, which accepts answers of any size and any session id. Rejects or cuts off an answer that is too large,
- * too deep, or of another session, and calls `onRefused`, because the session cannot continue. `live` contains the ids of all open
- * sessions; this session is added to it.
+ * Creates a `fetch` for the SDK that checks answers, because the SDK accepts any size and any session id. It rejects or
+ * cuts off an answer that is too large, too deep, or of another session, and calls `onRefused`, because the session
+ * cannot continue. `live` contains the ids of all open sessions; this session is added to it.
  */
 export function checkedFetch(live: Set<string>, onRefused: (error: unknown) => void): CheckedFetch {
   let own: string | undefined;

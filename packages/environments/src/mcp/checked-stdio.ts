@@ -6,8 +6,8 @@ import { requireShallow, tooLarge } from '../http/answer-check.js';
 export const mostLineBytes = 10 * 2 ** 20;
 
 /**
- * Checks messages of the SDK's transport, which accepts lists of any depth and only closes the connection if a line is too long.
- * `onRefused` is called for such an answer, which is not passed on, because the session cannot continue.
+ * Checks messages of the SDK's transport, which accepts lists of any depth and only closes the connection if a line is
+ * too long. Such an answer is not passed on. `onRefused` is called instead, because the session cannot continue.
  */
 export function checkedStdio(inner: StdioClientTransport, onRefused: (error: unknown) => void): Transport {
   const checked: Transport = {

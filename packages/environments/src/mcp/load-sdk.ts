@@ -10,7 +10,7 @@ export type McpSdk = {
   readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport;
 };
 
-/** Throws ConfigError `missing_package`. */
+/** Loads the SDK. Throws ConfigError `missing_package` if it is not installed. */
 export async function loadSdk(): Promise<McpSdk> {
   try {
     const [client, stdio, http] = await Promise.all([

@@ -38,9 +38,15 @@ export type McpServer =
   | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
 export type McpOptions = McpServer & {
-  /** Called with the task's id, its question and its metadata. Its text is the first observation. Null for none. */
+  /**
+   * The tool that opens an episode. It gets the task's id, question and metadata, and its text is the first
+   * observation. Null for none.
+   */
   readonly openTool: string | null;
-  /** Its text is a number, or JSON with `reward` and optionally `isSuccess`. Null: there is no verdict. */
+  /**
+   * The tool that scores an episode. Its text is a number, or JSON with `reward` and optionally `isSuccess`. Null:
+   * there is no verdict.
+   */
   readonly evaluateTool: string | null;
   /** The tools that agents get. Null: all. */
   readonly tools: readonly string[] | null;
@@ -232,7 +238,10 @@ class Connection {
     await this.#transport.close().catch(() => undefined);
   }
 
-  /** The SDK cannot end a session whose connection has failed, so this sends the request itself. 404 and 405 mean that there is nothing to end. */
+  /**
+   * Ends the session with a separate request, because the SDK cannot end a session whose connection has failed. 404 and
+   * 405 mean that there is nothing to end.
+   */
   async #endSession(sessionId: string, signal: AbortSignal): Promise<void> {
     const server = this.#server;
     if (!('url' in server)) return;

@@ -11,18 +11,18 @@ export const mcp = defineEnvironment({
     command: setting(
       name.nullable(),
       null,
-      'a program that speaks over stdio, instead of url; each session is a process',
+      'a program that serves MCP over stdio, instead of url; each session is a process',
     ),
     args: setting(z.array(z.string()), [], 'arguments of that program'),
     env: setting(z.array(name), [], 'environment variables of that program, by name, in addition to PATH and HOME'),
-    token: setting(name.nullable(), null, 'name of the environment variable that holds a bearer token for url'),
+    token: setting(name.nullable(), null, 'name of the environment variable with a bearer token for url'),
     open_tool: setting(
       name.nullable(),
       null,
       'tool that gets task_id, question, seed and metadata; its text is the first observation',
     ),
     evaluate_tool: setting(name.nullable(), null, 'tool that scores the episode: a number, or {"reward", "isSuccess"}'),
-    tools: setting(z.array(name).nullable(), null, 'tools that agents get; null: all but those two'),
+    tools: setting(z.array(name).nullable(), null, 'tools that agents get; null: all but open_tool and evaluate_tool'),
   }),
   async open({ url, command, args, env, token, ...section }) {
     const [{ readAddress }, { openMcp }] = await Promise.all([

@@ -12,8 +12,8 @@ import { ServerOutage } from '../http/post-json.js';
 import { repairAddress } from '../http/repair-address.js';
 
 /**
- * One socket is one session. Frames have no ids, so the next frame is the answer to a request. So if frames no longer
- * match requests, the socket is closed, and a request is never sent on another one.
+ * One socket is one session. Frames have no ids, so the frame after a request is its answer. If the frames no longer
+ * match the requests, the socket is closed. A request is never repeated on another socket.
  */
 
 type Waiting = { readonly resolve: (answer: JsonObject) => void; readonly reject: (error: unknown) => void };
@@ -69,7 +69,7 @@ export class SocketSession {
   /** Sends a message once. Resolves with the answer, and rejects for an answer of the type `error`. */
   async ask(type: string, data: JsonObject | undefined, expected: string): Promise<JsonObject> {
     if (this.#lost !== undefined) throw this.#lost;
-    if (this.#waiting !== undefined) throw new TypeError('A session asks one thing at a time.');
+    if (this.#waiting !== undefined) throw new TypeError('A session sends only one request at a time.');
     const answer = await new Promise<JsonObject>((resolve, reject) => {
       this.#waiting = { resolve, reject };
       this.#socket.send(JSON.stringify({ type, ...(data !== undefined && { data }) }));

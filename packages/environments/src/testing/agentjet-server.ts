@@ -13,7 +13,7 @@ const kinds: Readonly<Record<string, RequestKind>> = {
   '/get_env_profile': 'tasks',
 };
 
-/** Answers as the original service does. */
+/** Starts a server that answers as the original service does. */
 export const startAgentjetWorld: StartWorld = async (world, plan) => {
   const http = await startFaultyHttp({
     kindOf: ({ path }) => kinds[path],

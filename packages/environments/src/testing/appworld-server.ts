@@ -12,7 +12,7 @@ const kinds: Readonly<Record<string, RequestKind>> = {
   '/close': 'close',
 };
 
-/** Simulates AppWorld's environment servers: each has one world, and a new one replaces it. */
+/** Simulates AppWorld's environment servers: each has one world, and a new world replaces it. */
 export function startAppworldWorld(servers: number): StartWorld {
   return async (world, plan) => {
     const started = await Promise.all(

@@ -12,7 +12,7 @@ import { CounterWorld } from './counter-world.js';
 import { attacks, type Attack, type RequestKind } from './faults.js';
 import { act, type StartWorld } from './world-server.js';
 
-/** What the error must contain, in every protocol. */
+/** The words that an error must contain, in any of the protocols. */
 const words: Readonly<Record<Attack, RegExp>> = {
   flood: /more than 33554432 bytes|Max payload size exceeded/,
   nest: /nests more than 256 lists and objects/,
@@ -24,7 +24,7 @@ const patienceMs = 400;
 
 const task: Task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: { id: 'a' } };
 
-/** The environment's verdict is the reward. */
+/** A workflow whose reward is the environment's verdict. */
 async function play(given: Task, tuner: Tuner): Promise<{ reward: number }> {
   const session = await tuner.openEnvironment(given);
   for (let count = 1; count <= 2; count++) await act(session, `act ${count}`);

@@ -27,7 +27,10 @@ export async function attackHttp(response: ServerResponse, attack: Unasked): Pro
   response.end('"}');
 }
 
-/** Resolves after a while in any case, because a client that has gone reads nothing more. */
+/**
+ * Waits until the client has read what was sent, but only for a short time, because a client that has left reads
+ * nothing more.
+ */
 async function drained(response: ServerResponse): Promise<void> {
   const waiting = new AbortController();
   const isDrained = once(response, 'drain', { signal: waiting.signal }).catch(() => undefined);

@@ -116,7 +116,7 @@ async function checkAct(environment: Environment, world: CounterWorld, fault: Fa
   await session.close();
 }
 
-/** Requests that may be repeated are repeated. */
+/** Acts once and asks for the verdict. The verdict must be right, or the session must end as an outage. */
 async function checkRepeats(environment: Environment): Promise<void> {
   const session = await open(environment, 'repeats');
   await act(session, 'repeats 1');

@@ -7,7 +7,7 @@ import { delay, type FaultPlan, type RequestKind } from './faults.js';
 import { startFaultyHttp } from './faulty-http.js';
 import type { StartWorld } from './world-server.js';
 
-/** Answers as `openenv.core.env_server` does: a socket is a session, and both end together. */
+/** Starts a server that answers as `openenv.core.env_server` does: a socket is a session, and both end together. */
 export const startOpenenvWorld: StartWorld = async (world, plan) => {
   const http = await startFaultyHttp({
     kindOf: () => 'tasks',

@@ -7,7 +7,7 @@ import { pause } from '../protocol/retry.js';
 /**
  * The tuned model of an agent, at the address that the server gave to its episode. It behaves as the model in the
  * server's own process does: the same errors, the same streams, the same aborts. While the server is away, a call is
- * repeated with one id. So an outage of the server costs time and never makes a second sample.
+ * repeated with the same id. So an outage of the server costs time and never makes a second sample.
  */
 export type RemoteModelOptions = {
   readonly host: ClientHost;
@@ -69,7 +69,8 @@ export function createRemoteModel(options: RemoteModelOptions): ChatModel {
 }
 
 /**
- * The server samples as it is configured unless a request says otherwise, so a limit that is switched off is sent too.
+ * Returns the additional fields that the server expects. `top_k` is sent even if it is 0, which switches the limit off.
+ * Otherwise the server would use its configured limit.
  */
 function toFields(request: ChatRequest, name: string) {
   return {

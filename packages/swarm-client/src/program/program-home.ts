@@ -77,7 +77,7 @@ function writeCodexHome(dir: string, { baseUrl, model }: OpenAIEndpoint): string
   return dir;
 }
 
-/** The model of `opencode run` without further arguments. */
+/** Creates OpenCode's configuration, with which `opencode run` uses the model without further arguments. */
 function openCodeConfig({ baseUrl, apiKey, model }: OpenAIEndpoint): object {
   const options = { baseURL: baseUrl, apiKey };
   const models = Object.fromEntries([model, aside(model)].map((name) => [name, { name }]));

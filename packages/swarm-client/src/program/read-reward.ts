@@ -1,7 +1,7 @@
 import { isJsonObject, Outage, parseJson, type WorkflowOutput } from '@agentjet/core';
 import type { ProgramEnd } from './spawn-program.js';
 
-/** Without a reward command, a program that exits with 0 has succeeded. */
+/** Returns the reward of a program without a reward command. A program that exits with 0 has succeeded. */
 export function rewardOfExit({ exitCode }: Pick<ProgramEnd, 'exitCode'>): WorkflowOutput {
   return { reward: exitCode === 0 ? 1 : 0, isSuccess: exitCode === 0 };
 }

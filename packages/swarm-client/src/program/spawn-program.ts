@@ -16,14 +16,17 @@ export type ProgramOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Text for its standard input, which is then closed. */
   readonly input?: string;
-  /** Aborting it ends the program and every process that the program started. */
+  /** If it aborts, the program and all processes that the program started are ended. */
   readonly signal: AbortSignal;
 };
 
 const mostBytes = 64 * 1024;
 const patienceMs = 3000;
 
-/** Running programs, each in a separate process group, so that the end of this process would not end them. */
+/**
+ * The running programs. Each has a separate process group, so it would survive the end of this process. Therefore all
+ * are killed when this process exits.
+ */
 const running = new Map<ChildProcess, Promise<unknown>>();
 const killAll = (): void => {
   for (const child of running.keys()) signalGroup(child, 'SIGKILL');
@@ -57,7 +60,7 @@ async function watch(child: Spawned, { input, signal }: ProgramOptions): Promise
   const [stdout, stderr] = [new Tail(), new Tail()];
   child.stdout.on('data', stdout.add);
   child.stderr.on('data', stderr.add);
-  child.stdin.on('error', () => {}); // it may end before it has read everything
+  child.stdin.on('error', () => {}); // the program may end before it has read everything
   child.stdin.end(input ?? '');
   let killing: NodeJS.Timeout | undefined;
   const onAbort = (): void => {
@@ -72,16 +75,16 @@ async function watch(child: Spawned, { input, signal }: ProgramOptions): Promise
   } finally {
     clearTimeout(killing);
     signal.removeEventListener('abort', onAbort);
-    signalGroup(child, 'SIGKILL'); // processes that it left running would take time from the next episode
+    signalGroup(child, 'SIGKILL'); // processes that the program left running would slow the next episode
   }
 }
 
-/** Windows has no process groups. */
+/** Whether a program can have a separate process group. Windows has none. */
 const canGroup = process.platform !== 'win32';
 
 /**
  * Resolves once the program has ended and its output is read. Processes that it started may keep the pipes open
- * forever, so it does not wait much longer.
+ * forever, so it waits for them only a short time.
  */
 function endOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {

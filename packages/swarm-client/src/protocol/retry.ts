@@ -3,9 +3,9 @@ import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
 /**
- * Repeats a request with the same ids until the server gives an answer that would not change, however long the server is
- * away. Gaps grow to a limit and vary at random. It ends early only if the signal aborts. It is for the swarm's own
- * protocol and not for the OpenAI wire, because its errors say themselves whether they are final.
+ * Repeats a request with the same ids until the server gives an answer that would not change, however long the server
+ * is away. Gaps grow to a limit and vary at random. It ends early only if the signal aborts. Use it for the swarm's own
+ * protocol, whose errors say whether they are final, and not for OpenAI's APIs.
  */
 export async function retry<Answer>(
   host: ClientHost,
@@ -41,7 +41,8 @@ function askedGapOf(error: unknown): number {
 }
 
 /**
- * Recognizes a refusal that another try cannot change. A name that is taken becomes free once its old life is silent.
+ * Recognizes a refusal that another try cannot change. If the client's name is taken, another try may succeed: the name
+ * becomes free once the earlier process is silent.
  */
 function isRefusal(error: unknown): boolean {
   if (error instanceof ConfigError) return true;

@@ -31,7 +31,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Map<string, AbortController>();
   readonly #life: string;
-  /** Follows the caller's signal, so that signal has one listener however many episodes run. */
+  /** Aborts with the caller's signal. Episodes listen to this signal, so the caller's signal has only one listener. */
   readonly #stop = new AbortController();
   /** Why the server no longer accepts this client. */
   #lockedOut: WireError | undefined;
@@ -46,7 +46,8 @@ export class Worker {
 
   /**
    * Runs episodes until the signal aborts, or until `isDone` says that there are no more. Either way, it then leaves:
-   * running episodes are given back at once, and its name is free. Rejects if the server refuses the client as such.
+   * running episodes are given back at once, and the client's name is free. Rejects if the server refuses the client as
+   * such.
    */
   async run(): Promise<void> {
     const { parallel, signal } = this.#options;
@@ -146,7 +147,10 @@ export class Worker {
     }
   }
 
-  /** An end that the server cannot accept, such as a reward out of bounds, is a failure of the agent's code. */
+  /**
+   * Sends an end until the receipt arrives. If the server cannot accept the end, for example because the reward is out
+   * of bounds, the episode counts as failed.
+   */
   async #end(episodeId: string, end: EndRequest): Promise<Receipt> {
     const { host, transport, client, onNotice } = this.#options;
     const { signal } = this.#stop;
@@ -185,8 +189,8 @@ export class Worker {
   }
 
   /**
-   * If the key was deleted or has expired, the running episodes are over on the server. Otherwise the next heartbeat
-   * may be answered.
+   * Stops the client if its key was deleted or has expired, because its episodes are then over on the server. After any
+   * other error, the next heartbeat may be answered.
    */
   #stopIfLockedOut(error: unknown): undefined {
     if (!(error instanceof WireError) || error.status !== 401) return;
@@ -228,7 +232,7 @@ export type WorkerOptions = {
 };
 
 const longestRestMs = 60_000;
-/** If the server is away, it notices later, when the leases expire. */
+/** How long a leaving client waits for the server. A server that is away notices later, when the leases expire. */
 const longestLeaveMs = 3000;
 
 function toFailedEnd(error: string, client: string): EndRequest {

@@ -15,7 +15,8 @@ export function agentAddress(
 }
 
 /**
- * `~` separates agent and target, and encodeURIComponent does not change it. A name of dots would be read as a folder.
+ * Encodes a name for a path. `~` is encoded too, because it separates agent and target. So is a name of dots, which
+ * would be read as a folder.
  */
 function encode(name: string): string {
   const encoded = encodeURIComponent(name).replaceAll('~', '%7E');

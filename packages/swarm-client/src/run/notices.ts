@@ -32,7 +32,7 @@ export class Notices {
   };
 }
 
-/** fetch says only "fetch failed". The reason is in its cause. */
+/** Returns the message of an error and of its cause, because fetch itself says only "fetch failed". */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? ` (${toErrorMessage(error.cause)})` : '';
   return `${toErrorMessage(error)}${cause}`;

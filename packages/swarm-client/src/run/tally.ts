@@ -9,7 +9,7 @@ export type SwarmEvent =
       readonly taskId: string;
       readonly seconds: number;
       readonly end: EndRequest;
-      /** The content of the receipt is on the server's disk. */
+      /** Confirms that the end is on the server's disk. */
       readonly receipt: Receipt;
     }
   | { readonly type: 'episode_gone'; readonly episodeId: string; readonly reason: string }
@@ -19,7 +19,7 @@ export type SwarmEvent =
 
 /** The result of a run. */
 export type RunResult = {
-  /** The reason for its end: all tasks were drawn, the server stops, or the signal aborted. */
+  /** Why the run ended: all tasks were drawn, the server stops, or the signal aborted. */
   readonly reason: 'no_task' | 'stopped' | 'interrupted';
   /** Episodes with a receipt. */
   readonly ended: number;

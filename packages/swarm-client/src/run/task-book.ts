@@ -5,7 +5,10 @@ import type { TasksRequest, WireTask } from '@agentjet/swarm-wire';
 
 type Row = TasksRequest['tasks'][number];
 
-/** The tasks that a client brings. They are sent to the server once and looked up when an episode of one is claimed. */
+/**
+ * The tasks that a client brings. They are sent to the server once, and looked up when one of their episodes is
+ * claimed.
+ */
 export class TaskBook {
   readonly #tasks = new Map<string, Task>();
 
