@@ -39,6 +39,7 @@ export type Standby = {
 };
 
 /**
+ * Starts a server that waits for its run.
  * @throws ConfigError if the address is beyond loopback and there is no proxy, if TLS is configured, or if the port
  * cannot be used
  */
@@ -48,7 +49,7 @@ export async function serveStandby<Config extends CommonConfig>(options: Standby
   if (options.tls !== undefined)
     throw new ConfigError(
       'wrong_value',
-      'A server that waits for its run speaks no TLS. Leave it on loopback, or put it after a proxy.',
+      'A server that waits for its run does not support TLS. Leave it on loopback, or put a proxy in front of it.',
     );
   const port = await findPort({ hostname, port: options.port }); // the same for all runs
   mkdirSync(dir, { recursive: true });

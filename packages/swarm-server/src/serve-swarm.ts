@@ -137,15 +137,15 @@ const toServedFiles = (
   policies: policies.map(({ name, config, folder: own }) => ({ name, config, folder: own, dir: own.dir })),
 });
 
-/** The folders by policy. A run with one policy does not name it. */
+/** Returns the folders of checkpoints by policy. The only policy of a run has the empty name. */
 const toCheckpointDirs = ({ policies }: ServedRun): Readonly<Record<string, string>> =>
   Object.fromEntries(
     policies.map(({ name, folder }) => [policies.length === 1 ? '' : name, folder.checkpoints.dir] as const),
   );
 
 /**
- * The extra time in which clients can end their late episodes themselves, because they know more about the failure.
- * After that, the server ends these episodes.
+ * The extra time in which clients can end their late episodes themselves, because they can report more about the
+ * failure. After that, the server ends these episodes.
  */
 const clientGraceMs = 10_000;
 

@@ -1,2 +1,5 @@
-/** An object that is written key by key, because spreading optional keys costs more and a client is waiting. */
+/**
+ * The type of an object while its keys are set one by one. Spreading optional keys would take longer, and a client is
+ * waiting.
+ */
 export type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 
-/** The address that a server listens at. Port 0 picks any free port. */
+/** The address at which a server listens. Port 0 picks any free port. */
 export type Address = { readonly hostname: string; readonly port: number };
 
 /** The address in the form that clients write. */
@@ -10,8 +10,8 @@ export const toUrl = ({ hostname, port }: Address, protocol: 'http' | 'https' = 
   `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
 
 /**
- * Resolves with the port if a server can listen there. For 0 it picks a free port.
- * @throws ConfigError `cannot_listen`
+ * Resolves with the port if a server can listen there. For port 0, it picks a free port. @throws ConfigError
+ * `cannot_listen`
  */
 export async function findPort(address: Address): Promise<number> {
   const probe = createServer();

@@ -37,7 +37,7 @@ export class Door {
       return context.json((await route(swarm, context, key)) as object);
     };
 
-  /** Adds a route that makes its own response. */
+  /** Creates a handler for a route that makes the response itself. */
   raw =
     (role: Role, route: (swarm: Swarm, context: Context) => Promise<Response>) =>
     (context: Context): Promise<Response> =>
@@ -60,7 +60,7 @@ export class Door {
     if (found !== undefined && found !== wireVersion) {
       throw new WireError(
         'wire_version',
-        `The client speaks version ${JSON.stringify(found)} of the protocol, and this server ${wireVersion}. Use the client of this server's version.`,
+        `The client uses version ${JSON.stringify(found)} of the protocol, and this server uses ${wireVersion}. Use a client of this server's version.`,
       );
     }
     const swarm = this.#current();
@@ -92,7 +92,7 @@ export async function audit(
   await swarm.audit({ at: new Date().toISOString(), by: key?.name ?? '', what, detail });
 }
 
-/** The fields of a key that the swarm needs. */
+/** Returns the fields of a key that the swarm needs. */
 export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
   if (key === undefined) return undefined;
   const { name, role, maxEpisodes, shares } = key;

@@ -72,7 +72,7 @@ export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Re
   return new Response(body, { headers });
 }
 
-/** The returned function lists each policy that has stopped or resumed training since its last call. */
+/** Returns a function that writes an event for each policy whose training state has changed since the last call. */
 function watchTraining({ context }: Swarm, write: (text: string) => void): () => void {
   const told = new Map<string | undefined, string>();
   return () => {

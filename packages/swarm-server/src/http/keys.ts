@@ -3,8 +3,8 @@ import type { LedgerState } from '@agentjet/ledger';
 import { roles, WireError, type KeyAnswer, type KeyRequest, type Role } from '@agentjet/swarm-wire';
 
 /**
- * Keys `ajk_<role>_<id>_<secret>` with 256 random bits. Only their hashes are kept, in the ledger, so that they outlive
- * a restart. A commander may do everything, a worker claims and ends episodes, and an observer reads.
+ * Keys `ajk_<role>_<id>_<secret>` with 256 random bits. Only their hashes are kept, in the ledger, so that the keys are
+ * still valid after a restart. A commander may do everything, a worker claims and ends episodes, and an observer reads.
  */
 
 /** The stored part of a key. */
@@ -40,7 +40,7 @@ export function createKey(request: KeyRequest): { readonly stored: StoredKey; re
   return { stored, answer: { ...describeKey(stored), key: `ajk_${role}_${id}_${secret}` } };
 }
 
-/** A key without its secret. */
+/** Returns a key without its secret. */
 export function describeKey({ name, role, ...limits }: StoredKey): KeyAnswer {
   const { expiresAt, shares, scores, rewardBounds, maxEpisodes } = limits;
   return {

@@ -26,7 +26,8 @@ export function listen(
       resolve(server),
     );
     server.once('error', (error) => reject(toListenError(error, { hostname, port })));
-    // Clients keep idle connections for about a minute. If one is closed during a write, a request is lost.
+    // Clients keep idle connections for about a minute. If the server closed one while a client writes, a request would
+    // be lost, so the server keeps them longer.
     if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
   });
 }

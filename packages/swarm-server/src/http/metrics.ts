@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client';
 import type { Swarm } from '../swarm/swarm.js';
 
-/** The state of a swarm in the text format of Prometheus. */
+/** Returns the state of a swarm in the text format of Prometheus. */
 export async function renderMetrics(swarm: Swarm): Promise<string> {
   const registry = new Registry();
   const { account, dropped_by_reason: dropped, state, shares = {}, policies = {}, ...counts } = swarm.describe();
@@ -33,7 +33,7 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
   );
   gauge(
     'policy_version',
-    'Version of the weights of each policy that answer',
+    'Version of the weights with which each policy answers',
     ofPolicies(({ version }) => version),
     'policy',
   );
@@ -77,7 +77,7 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
 
 const helps = {
   step: 'Steps decided',
-  version: 'Version of the weights that answer',
+  version: 'Version of the weights that answer calls',
   incarnation: 'How often weights were computed again and may differ from earlier weights of the same version',
   groups_open: 'Groups that are sampled',
   groups_pooled: 'Groups that wait for their step',

@@ -25,7 +25,7 @@ export type ServingSource = {
   readonly opened: (waitMs: number) => Promise<Serving | undefined>;
 };
 
-/** HTTP clients give up waiting if an answer has no headers after 300 s. */
+/** The longest time that a call waits for a recovery. HTTP clients give up after 300 s without headers. */
 const longestHoldMs = 120_000;
 
 /**
@@ -53,7 +53,7 @@ export class ModelApp {
     return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
   }
 
-  /** A call that arrives while the server recovers waits until the recovery is over. */
+  /** Finds the session of a call. While the server recovers, the call waits. */
   async #enter(context: Context, agent: AgentIdentity): Promise<EndpointSession> {
     const episodeId = context.req.param('episode') ?? '';
     requireKey(readKey(context), episodeId, this.#source.keys);
@@ -79,13 +79,13 @@ function requireKey(key: string | undefined, episodeId: string, keys: EpisodeKey
     throw new CallError(
       401,
       'missing_api_key',
-      'The request has no key. Send that of the claimed episode as "Authorization: Bearer <key>".',
+      'The request has no key. Send the key of the claimed episode as "Authorization: Bearer <key>".',
     );
   if (keys?.opens(key, episodeId) !== true)
     throw new CallError(
       401,
       'invalid_api_key',
-      'This key does not open this episode. Use the key that came with its claim.',
+      'This key is not valid for this episode. Use the key that came with its claim.',
     );
 }
 
@@ -98,7 +98,9 @@ function requireTrained({ agentName, targetTag }: AgentIdentity, targets: readon
   );
 }
 
-/** Only a literal `~` divides agent and target: a `~` in a name is written as `%7E`. */
+/**
+ * Reads the agent and its target from the path. Only a literal `~` divides them: a `~` in a name is written as `%7E`.
+ */
 function agentOfPath(url: string): AgentIdentity {
   const [, , , written = ''] = pathOf(url).split('/');
   const [agentName = '', targetTag = agentName] = written.split('~').map(decode);

@@ -20,6 +20,6 @@ export function requireSafe({ hostname = '127.0.0.1', tls, isBehindProxy = false
   if (tls !== undefined || isBehindProxy) return;
   throw new ConfigError(
     'tls_needed',
-    `The server would send keys over plain HTTP on ${hostname}. Give --tls-cert and --tls-key, or say that a proxy in front of it speaks TLS, or use loopback through an ssh tunnel.`,
+    `The server would send keys over plain HTTP on ${hostname}. Give --tls-cert and --tls-key, or --behind-proxy if a proxy in front of it uses TLS, or use loopback through an ssh tunnel.`,
   );
 }

@@ -14,7 +14,7 @@ import { WireError } from '@agentjet/swarm-wire';
 
 /** The changes that clients may make to the configuration of an open run. */
 export type RunConfig = {
-  /** Names the run. */
+  /** The name of the run. */
   readonly run: string;
   /**
    * Throws WireError `other_run` if the value of a key differs from that of the open run, and `unknown_config` for an
@@ -123,7 +123,7 @@ function notNow(key: string): WireError {
   return reloadable.test(key)
     ? new WireError(
         'needs_reload',
-        `${key} cannot change while the model is open. Stop the server, change its YAML file and start it again; a server with --standby: end the run, and begin it again by its name.`,
+        `${key} cannot change while the model is open. Stop the server, change its YAML file and start it again. On a server with --standby, end the run and begin it again by its name.`,
       )
     : new WireError('needs_new_run', `${key} cannot change within a run. Begin a new one: ajet swarm serve --new.`);
 }

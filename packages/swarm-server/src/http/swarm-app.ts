@@ -92,7 +92,10 @@ export type SwarmAppOptions = {
   readonly checkpoints?: CheckpointDirs;
 };
 
-/** The address at which this client reached the server. Headers of a proxy name the original address. */
+/**
+ * Returns the address at which this client reached the server. If headers of a proxy name the original address, that is
+ * used.
+ */
 function originOf({ req, env }: Context): string {
   const [protocol = '', , host = ''] = req.url.split('/', 3);
   const { headers } = (env as HttpBindings).incoming;

@@ -125,13 +125,13 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   readonly port?: number;
   /** Files of a certificate and its key. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Whether a proxy in front of the server speaks TLS. */
+  /** Whether a proxy in front of the server uses TLS. */
   readonly isBehindProxy?: boolean;
   readonly app?: SwarmAppOptions;
   readonly onNotice?: (message: string) => void;
   /**
-   * Called if a model, a trainer or the store fails. Nothing is opened again then: close the server. Default: the server
-   * opens what failed again.
+   * Called if a model, a trainer or the store fails. Nothing is opened again then, and you have to close the server.
+   * Default: the server opens what failed again.
    */
   readonly onFatal?: ((error: unknown) => void) | undefined;
 };
@@ -184,7 +184,7 @@ class SwarmLoop {
     return this.#swarm;
   }
 
-  /** The part that answers model calls. Undefined without a swarm or without a model. */
+  /** The swarm and the model that answer calls. Undefined without a swarm or without a model. */
   get serving(): Serving | undefined {
     const [swarm, model] = [this.#swarm, this.#model];
     return swarm === undefined || model === undefined ? undefined : { swarm, model };
@@ -208,7 +208,7 @@ class SwarmLoop {
     return this.serving;
   }
 
-  /** Called when the next swarm works, and when no other swarm will be opened. */
+  /** Wakes the waiting calls. Called when the next swarm works, and when no other swarm will be opened. */
   #wake(): void {
     for (const go of this.#waiting) go();
   }
@@ -312,7 +312,9 @@ class SwarmLoop {
     await this.#release();
   }
 
-  /** Opens a dead model again from its newest checkpoint. If it dies too often, an operator must repair the cause. */
+  /**
+   * Opens a failed model again from its newest checkpoint. If it fails too often, an operator must repair the cause.
+   */
   async #openAgain(error: unknown): Promise<void> {
     const swarm = this.#swarm;
     const { onFatal } = this.#options;
@@ -375,5 +377,8 @@ class SwarmLoop {
  */
 const gatherMs = 4;
 
-/** This timer keeps the process alive, because a server that opens may wait only for a commit. */
+/**
+ * Waits before a commit. The timer keeps the process alive, because a server that is being opened may wait only for a
+ * commit.
+ */
 const gather = (): Promise<void> => setTimeout(gatherMs);

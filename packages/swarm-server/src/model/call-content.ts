@@ -42,7 +42,7 @@ export class CallContents {
     const { agentName } = call.agent;
     const before = this.#before.get(agentName) ?? nothing;
     const shared = countShared(before.messages, messages);
-    // The earlier messages are reused, so that memory holds one copy of a history.
+    // Reuses the earlier messages, so that memory has only one copy of a history.
     this.#before.set(agentName, { messages: [...before.messages.slice(0, shared), ...messages.slice(shared)], tools });
     const { logprobs = [], ...said } = response;
     return {
@@ -65,7 +65,7 @@ export class CallContents {
     };
   }
 
-  /** Call it with all records of the episode, from the first one on. */
+  /** Reads a record. Call it with all records of the episode, from the first one on. */
   read(content: CallContent): RecordedCall {
     const { request, completion, texts: _texts, body: _body, ...rest } = content;
     const { shared, messages: added, tools: given, ...asked } = request;

@@ -17,7 +17,7 @@ export class EpisodeKeys {
    */
   readonly #known = new LatestMap<string>(20_000);
 
-  /** A secret of at most 64 bytes. */
+  /** `secret` has at most 64 bytes. */
   constructor(secret: Buffer) {
     const padded = Buffer.alloc(blockBytes);
     secret.copy(padded);
@@ -25,7 +25,7 @@ export class EpisodeKeys {
     this.#outer = padded.map((byte) => byte ^ 0x5c) as Buffer;
   }
 
-  /** Reads the secret, or makes one. Throws AgentJetError `bad_secret` if the file holds something else. */
+  /** Reads the secret, or makes one. Throws AgentJetError `bad_secret` if the file contains anything else. */
   static open(file: string): EpisodeKeys {
     const secret = keptSecret(file, 'then the keys of running episodes are void, and new ones are made.');
     return new EpisodeKeys(Buffer.from(secret, 'hex'));

@@ -1,18 +1,19 @@
-/** The limit grows to at most this multiple of its minimum, and halves after a time of this many minimums. */
+/** The limit is at most this multiple of its minimum. */
 const most = 30;
+/** The limit halves within a time of this many minimums. */
 const halving = 10;
 
 /**
- * The time that a tracker may idle before it is put away. Rebuilding a tracker costs processor time, which a busy
- * server lacks: if calls exceed the limit only because the server is slow, every call rebuilds a tracker and delays the
- * next call further. So the limit grows to twice the idle time of the trackers that were rebuilt, and shrinks slowly if
- * none were rebuilt.
+ * The time that a tracker may be idle before it is removed from memory. Rebuilding a tracker costs processor time,
+ * which a busy server lacks: if the pauses between calls exceed the limit only because the server is slow, every call
+ * rebuilds a tracker and delays the next call further. So the limit grows to twice the idle time of the trackers that
+ * were rebuilt, and shrinks slowly if none were rebuilt.
  */
 export class IdleLimit {
   readonly #leastMs: number;
   #ms: number;
   #lookedMs = -Infinity;
-  /** The time of last use of the trackers that were put away. */
+  /** When each removed tracker was last used. */
   readonly #away = new Map<string, number>();
 
   constructor(leastMs: number) {

@@ -5,7 +5,7 @@ import type { EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 
 /**
- * The interface to the object that holds the episodes' trackers. A swarm without such an object records ends as they
+ * The interface to the object that has the episodes' trackers. A swarm without such an object records ends as they
  * arrive.
  */
 export type ModelPort = {
@@ -21,7 +21,7 @@ export type ModelPort = {
   readonly close: (episodeId: string) => void;
 };
 
-/** The object that holds the trackers and answers the model calls of their episodes. */
+/** The object that has the trackers and answers the model calls of their episodes. */
 export type EpisodeHolder = {
   /** Sets the swarm that the episodes belong to. */
   attach(swarm: Swarm): void;

@@ -152,7 +152,7 @@ export class ModelTrainer implements TrainerPort {
     listener({ type: 'step_finished', step, totalSteps: 0, metrics });
   }
 
-  /** Begins to watch again with the lines up to this step, which is that of the weights. */
+  /** Watches the run anew, starting with the lines up to this step, which is the step of the weights. */
   async #watchFrom(last: number): Promise<void> {
     const { folder, config } = this.#options;
     const metrics = (await folder.readMetrics()).filter(({ step }) => step <= last);
@@ -175,7 +175,7 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  /** 0 if the tasks decide when the run ends. */
+  /** The number of steps. 0 if the tasks decide when the run ends. */
   get #totalSteps(): number {
     return this.#options.config.trainerCommon.totalTrainingSteps ?? 0;
   }
@@ -305,8 +305,8 @@ function toRewarded(
 }
 
 /**
- * `others` are attempts that ended without a place. The last attempt of an abandoned place is its episode; earlier ones
- * were lost to outages.
+ * `others` are attempts that ended without a place. If a place was given up, its last attempt counts as its episode.
+ * Earlier attempts were lost to outages.
  */
 function toSampledGroup(groupId: string, members: readonly Episode[], others: readonly Episode[]): SampledGroup {
   const last = new Map<number, Episode>();

@@ -27,7 +27,7 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     for (const { episodes } of this.#parts) episodes.attach(swarm);
   }
 
-  /** Throws TypeError for an agent of no policy, whose debug model runs at the client. */
+  /** Throws TypeError if no policy trains the agent. The debug model of such an agent runs at the client. */
   sessionOf(episodeId: string, agent: AgentIdentity): EndpointSession {
     const part = this.#parts.find(({ targets }) => targets.includes(agent.targetTag));
     if (part === undefined) throw new TypeError(`No policy trains the target "${agent.targetTag}".`);
@@ -72,8 +72,8 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
   }
 
   /**
-   * Agents that do not learn may have rewards too, as in workflows, but at least one reward must be for an agent that
-   * learns. Throws WireError `invalid_request`.
+   * Throws WireError `invalid_request` unless at least one of the rewards is for an agent that learns. Other agents may
+   * have rewards too, as in workflows.
    */
   #requireKnownRewards({ rewards = {} }: EndRequest): void {
     const names = Object.keys(rewards);

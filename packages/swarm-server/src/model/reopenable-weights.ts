@@ -1,7 +1,7 @@
 import type { ServedPolicy } from '../served/served-run.js';
 import type { ServedWeights } from '../served/served-weights.js';
 
-/** The weights of a policy whose model may die and be opened again while other policies continue. */
+/** The weights of a policy whose model may fail and be opened again while other policies continue. */
 export class ReopenableWeights implements ServedWeights {
   readonly #open: () => Promise<Opened>;
   #current: ServedWeights;
@@ -17,9 +17,9 @@ export class ReopenableWeights implements ServedWeights {
     return new ReopenableWeights(open, (await open()).weights);
   }
 
-  /** Opens the model again with the weights of `model.path`; a checkpoint has to be loaded then. */
+  /** Opens the model again with the weights of `model.path`; load a checkpoint afterwards. */
   async reopen(): Promise<void> {
-    await this.#current.close().catch(() => undefined); // the model is dead, so a failed close does not matter
+    await this.#current.close().catch(() => undefined); // the model has failed, so an error of `close` does not matter
     const { weights, isShared } = await this.#open();
     this.#current = weights;
     if (this.#isClosed && !isShared) await weights.close();

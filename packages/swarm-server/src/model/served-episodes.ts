@@ -42,12 +42,12 @@ export class ServedEpisodes implements ModelPort {
     this.#idle = new IdleLimit(options.idleMs ?? defaultIdleMs);
   }
 
-  /** The swarm that these episodes belong to. */
+  /** Sets the swarm that these episodes belong to. */
   attach(swarm: Swarm): void {
     this.#swarm = swarm;
   }
 
-  /** The model that one agent of an episode calls. */
+  /** Returns the session of one agent of an episode, with the model that the agent calls. */
   sessionOf(episodeId: string, agent: AgentIdentity): EndpointSession {
     const episode = this.#get(episodeId);
     const name = JSON.stringify([agent.agentName, agent.targetTag]);
@@ -122,7 +122,7 @@ export class ServedEpisodes implements ModelPort {
   }
 
   /**
-   * Called after another model has replaced a dead one. The trackers are rebuilt from their records, and calls that
+   * Called after another model has replaced a failed one. The trackers are rebuilt from their records, and calls that
    * waited continue with the new trackers.
    */
   forgetAll(): void {
@@ -210,7 +210,7 @@ export class ServedEpisodes implements ModelPort {
     return { content: episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId)), response };
   }
 
-  /** An engine is dead if it fails several calls in a row. */
+  /** Counts the calls in a row at which the engine failed. After several of them, the engine counts as dead. */
   async #watch<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
       const answered = await answer;
@@ -248,7 +248,7 @@ export class ServedEpisodes implements ModelPort {
     const known = open ?? this.#openAgain(episodeId);
     known.usedMs = performance.now();
     if (open === undefined) this.#idle.noteOpened(episodeId, known.usedMs);
-    // Moved to the end, so that the first episode of the map is the one that has been idle for longest.
+    // Moves the episode to the end, so that the first episode of the map is the one that has been idle for longest.
     this.#open.delete(episodeId);
     this.#open.set(episodeId, known);
     this.#putIdleAway(known.usedMs);
@@ -284,7 +284,10 @@ export class ServedEpisodes implements ModelPort {
     return episode;
   }
 
-  /** Throws EngineError `replay_mismatch`. */
+  /**
+   * Rebuilds the tracker from the recorded calls. Throws EngineError `replay_mismatch` if they do not give the same
+   * prompts again.
+   */
   #rebuild(episodeId: string, { open, contents, bodies }: ServedEpisode): void {
     const own = this.#options.records.calls(episodeId).filter((call) => isOf(call, this.#policy));
     const calls = own.map(({ content }) => content as CallContent);

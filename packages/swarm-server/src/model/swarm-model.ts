@@ -19,7 +19,7 @@ export type SwarmModel = {
   readonly trainers: readonly {
     readonly name: string;
     readonly trainer: TrainerPort;
-    /** Opens a dead model again. The swarm then loads the newest checkpoint of the model. */
+    /** Opens a failed model again. The swarm then loads the newest checkpoint of the model. */
     readonly reopen: () => Promise<void>;
   }[];
   readonly episodes: ModelPort & EpisodeHolder;

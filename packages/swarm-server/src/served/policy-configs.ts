@@ -48,7 +48,7 @@ export function requireOwnKey(policy: string, key: string): void {
   if (!ofTheRun.test(key)) return;
   throw new ConfigError(
     'wrong_value',
-    `swarm.policies.${policy} sets ${key}, which concerns the whole run: an episode is one for all policies. Set it outside of swarm.policies.`,
+    `swarm.policies.${policy} sets ${key}, which concerns the whole run, because an episode is the same for all policies. Set it outside of swarm.policies.`,
   );
 }
 
@@ -68,7 +68,7 @@ function requireAgents(policies: readonly PolicyConfig[]): void {
     if (targets === null)
       throw new ConfigError(
         'wrong_value',
-        `swarm.policies.${name} names no agents. Add trainable_targets: the target tags, or names, of the agents that are its own.`,
+        `swarm.policies.${name} names no agents. Add trainable_targets: the target tags, or names, of the agents that it trains.`,
       );
     for (const target of targets) {
       const other = owners.get(target);

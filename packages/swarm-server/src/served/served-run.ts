@@ -26,7 +26,7 @@ import { openServedWeights, type ServedWeights } from './served-weights.js';
 
 /**
  * A run whose episodes come from clients. A server makes its steps one by one, and records them in a ledger inside the
- * run folder. This file knows the folder, the model, and how to train a batch. It knows nothing about the ledger.
+ * run folder. This file opens the folder and the model, and trains batches. It does not read or write the ledger.
  */
 export type ServedRun = {
   readonly config: CommonConfig;
@@ -185,7 +185,7 @@ function requireTrainable({ backbone, trainerCommon }: CommonConfig): void {
   if (optim.lrSchedulerType === 'constant' || totalTrainingSteps !== null) return;
   throw new ConfigError(
     'wrong_value',
-    `trainer_common.optim.lr_scheduler_type is ${optim.lrSchedulerType}, which ends at the last step, and neither a swarm nor a run of several policies knows it. Set trainer_common.total_training_steps.`,
+    `trainer_common.optim.lr_scheduler_type is ${optim.lrSchedulerType}, which needs the number of steps, and neither a swarm nor a run of several policies can compute it. Set trainer_common.total_training_steps.`,
   );
 }
 

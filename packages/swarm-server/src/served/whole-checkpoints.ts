@@ -6,7 +6,7 @@ import { checkpointName, type RunFolder } from '@agentjet/run-folder';
 type Looked = { readonly isWhole: boolean; readonly files: string };
 
 /**
- * Knows which checkpoints are complete. A check reads all files of a checkpoint, so each checkpoint is checked only
+ * Finds out which checkpoints are complete. A check reads all files of a checkpoint, so each checkpoint is checked only
  * once, and again if its files change.
  */
 export class WholeCheckpoints {

@@ -79,5 +79,5 @@ export class AttemptLengths {
   }
 }
 
-/** A step reports only the newest ones, so that a manifest does not grow with an outage. */
+/** A step reports only the newest lost attempts, so that a manifest does not grow with an outage. */
 const mostLost = 1000;

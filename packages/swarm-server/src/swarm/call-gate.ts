@@ -1,6 +1,7 @@
 /**
- * A gate that holds model calls while weights change or the run is paused. Calls that run when it is closed still
- * finish, so no call sees two versions. Several holders may close the gate. It opens when the last of them lets go.
+ * Makes model calls wait while weights change or the run is paused. Calls that already run when the gate is closed
+ * still finish, so no call uses two versions. The gate may be closed for several reasons at once. It opens when the
+ * last of them is released.
  */
 export class CallGate {
   readonly #holders = new Set<string>();
@@ -47,7 +48,7 @@ export class CallGate {
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Refuses waiting and new calls instead of holding them. With undefined, calls are held again. */
+  /** Refuses waiting and new calls. With undefined, calls wait again. */
   refuse(error: Error | undefined): void {
     this.#refusal = error;
     if (error !== undefined) for (const resume of this.#waiting.splice(0)) resume();

@@ -171,7 +171,7 @@ export class ClientLives {
 function nameTaken(client: string, retryAfterMs: number): WireError {
   return new WireError(
     'name_taken',
-    `Another program uses the client name "${client}" now. Give each program its own name; a program that was restarted is let in as soon as its old life has been silent for a moment.`,
+    `Another program uses the client name "${client}" now. Give each program its own name; a restarted program can use its name as soon as the earlier process has been silent for a moment.`,
     { retryAfterMs: Math.ceil(retryAfterMs) },
   );
 }

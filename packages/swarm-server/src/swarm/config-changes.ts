@@ -24,7 +24,7 @@ export function changedKeys({ ledger, policy }: OfPolicy): Readonly<Record<strin
   return { ...all, ...Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])) };
 }
 
-/** The key of the configuration that holds the policies. */
+/** The configuration key of the policies. */
 const policiesKey = 'swarm.policies';
 
 /** Returns the changes of a policy. Every claim needs them, so they are cached until the next change. */

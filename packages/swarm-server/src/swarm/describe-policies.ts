@@ -10,7 +10,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
   const alive = policies.filter((each) => !isDown(each));
   const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
   if (policies.every(({ weights }) => weights.phase === 'failed'))
-    // The models open soon.
+    // Models that failed without a `problem` are opened again soon.
     return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering';
   if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';

@@ -127,7 +127,7 @@ export function endedDifferently(episodeId: string, stored: string): WireError {
   });
 }
 
-/** Returns the reason why an episode is over. The ledger knows nothing about a claim that was lost in a power cut. */
+/** Returns the reason why an episode is over. A claim that was lost in a power cut is not in the ledger. */
 export function reasonOf({ episodes, finished }: LedgerState, episodeId: string): string {
   const found = episodes.get(episodeId) ?? finished.episode(episodeId);
   return found === undefined ? 'machine_restarted' : (found.reason ?? 'ended');

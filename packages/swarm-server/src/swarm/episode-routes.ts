@@ -195,7 +195,7 @@ export class EpisodeRoutes {
     if (!store.hasRoom()) {
       throw new WireError(
         'store_full',
-        'The disk of the server is nearly full; it takes ends, and no new calls. Free disk space.',
+        'The disk of the server is nearly full. The server accepts ends, but no new calls. Free disk space.',
         {
           retryAfterMs: 5000,
         },

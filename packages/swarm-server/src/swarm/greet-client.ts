@@ -22,7 +22,10 @@ export function greetClient(context: SwarmContext, { client, life }: Visitor, ke
   }
 }
 
-/** A client that is known to use this key was checked at its first request. */
+/**
+ * Throws WireError `name_taken` if an episode of the client runs under another key. A client that is known to use this
+ * key was checked at its first request.
+ */
 function requireOwnEpisodes({ ledger, lives, settings }: SwarmContext, client: string, key?: ClaimKey): void {
   if (key === undefined || key.isCommander || lives.isOf(client, key.name)) return;
   for (const episode of ledger.running())

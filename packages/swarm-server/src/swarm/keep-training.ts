@@ -19,10 +19,10 @@ export type KeepTrainingOptions = {
 };
 
 /**
- * Trains a policy. If there are several and this one's model dies, only this policy is opened again, from its newest
- * checkpoint, and the steps since then are repeated. Its calls wait meanwhile, and the other policies continue. If it
- * fails too often, it stops: its calls are refused with `policy_failed`, new groups have no part in it, and its
- * pooled groups wait until an operator starts it.
+ * Trains a policy. If there are several policies and the model of this policy fails, only this policy is opened again,
+ * from its newest checkpoint, and the steps since then are repeated. Its calls wait meanwhile, and the other policies
+ * continue. If it fails too often, it stops: its calls are refused with `policy_failed`, new groups have no part in it,
+ * and its pooled groups wait until an operator starts it.
  */
 export async function keepTraining(context: SwarmContext, options: KeepTrainingOptions): Promise<void> {
   const { host, policy, weights, health, gate, changes } = context;

@@ -45,7 +45,7 @@ export class OperatorRoutes {
     this.#context = context;
   }
 
-  /** The sampled groups that have an episode without a reward. */
+  /** Returns the sampled groups that have an episode without a reward. */
   unscored(all: boolean, shares?: readonly string[]): GroupsAnswer {
     const { state, rules } = this.#context.ledger;
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
@@ -227,7 +227,9 @@ export class OperatorRoutes {
     await writer.synced();
   }
 
-  /** A request id is applied once, so a late copy of an order does not undo a newer order. */
+  /**
+   * Carries out an order. Each request id is applied only once, so a late copy of an order does not undo a newer order.
+   */
   async operate(operation: RunOrder, requestId: string, asked?: Asked): Promise<void> {
     const { ledger, policies, writer } = this.#context;
     this.requireOrder(requestId, operation);

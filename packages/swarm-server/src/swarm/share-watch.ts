@@ -15,7 +15,7 @@ import { flyingOf, isComplete, isDown, type SwarmContext } from './swarm-context
 import { rulesOf } from './rules-of.js';
 
 /**
- * This file knows the facts about shares that are not in the ledger: which shares have tasks and clients now, and
+ * This file finds the facts about shares that are not in the ledger: which shares have tasks and clients now, and
  * whether the clients ask for a step.
  */
 

@@ -1,4 +1,4 @@
-/** If more than this share of groups is given up, training is biased towards short episodes. */
+/** If more than this fraction of the groups is given up, training is biased towards short episodes. */
 const tolerable = 0.02;
 
 /** Reports once if more groups than can be tolerated were given up because of `rollout.straggler_patience`. */

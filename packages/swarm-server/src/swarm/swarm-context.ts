@@ -83,7 +83,7 @@ export type PolicyHealth = {
   problem: string | undefined;
   /** The time from which its calls have not been answered. */
   downSinceMs: number | undefined;
-  /** Whether an operator wants the policy back. */
+  /** Whether an operator has ordered to start the policy again. */
   isWanted: boolean;
 };
 
@@ -91,7 +91,7 @@ export type PolicyHealth = {
 export type SwarmPolicy = {
   readonly name: string;
   readonly trainer: TrainerPort;
-  /** Opens its model again after it died. */
+  /** Opens its model again after a failure. */
   readonly reopen?: () => Promise<void>;
   /** Settings that concern the whole run are read from the first policy. */
   readonly settings: SwarmSettings;
@@ -129,7 +129,7 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
 /** Returns the part of the ledger that this policy's batches need. */
 export const flyingOf = ({ ledger, policy }: Pick<SwarmContext, 'ledger' | 'policy'>): Flying => ledger.of(policy);
 
-/** Appends, and waits until the records survive a crash of the machine. */
+/** Appends records, and waits until they would survive a crash of the machine. */
 export async function appendSynced(
   { ledger, writer }: Pick<SharedContext, 'ledger' | 'writer'>,
   ...records: readonly LedgerRecord[]
@@ -153,7 +153,7 @@ export function isDown({ host, weights, health }: Pick<SwarmContext, 'host' | 'w
 /** A model that is reopened and repeats some steps normally answers again before this time. */
 const patienceMs = 60_000;
 
-/** Throws the error with which the policy's engine died. */
+/** Throws the error of the policy's engine if the engine is dead. */
 export function requireEngine({ health }: Pick<SwarmContext, 'health'>): void {
   if (health.broken !== undefined) throw health.broken;
 }

@@ -20,9 +20,9 @@ export type SwarmOptions = {
   readonly access?: (episodeId: string) => EpisodeAccess;
   /** Seals episodes at their ends. Without it, an end is recorded as it arrives. */
   readonly model?: ModelPort;
-  /** The step to go back to on purpose. Later steps become void, and their episodes are dropped as `rewound`. */
+  /** The step to which the operator goes back. Later steps become void, and their episodes are dropped as `rewound`. */
   readonly rewindTo?: RewindTo | undefined;
-  /** Called with the position of each record in the store. */
+  /** The index that gets the position of each record in the store. */
   readonly records?: RecordIndex;
   /**
    * Awaited before each commit, so that the records of several requests share the commit. Default: a turn of the event

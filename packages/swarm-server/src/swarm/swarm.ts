@@ -159,7 +159,7 @@ export class Swarm {
   remember = (episodeId: string, content: unknown): Promise<void> =>
     this.#answer(() => this.#episodes.remember(episodeId, content));
 
-  /** Groups that wait for rewards. With `all`, groups that have some rewards are included. */
+  /** Returns the groups that wait for rewards. With `all`, groups that have some rewards are included. */
   unscored = (all = false, shares?: readonly string[]): Promise<GroupsAnswer> =>
     this.#answer(async () => this.#operator.unscored(all, shares));
 
@@ -203,7 +203,7 @@ export class Swarm {
   checkpoint = (requestId: string, asked: Asked): Promise<void> =>
     this.#answer(() => this.#operator.checkpoint(requestId, asked));
 
-  /** The progress of an operation; undefined if none has this id. */
+  /** Returns the progress of an operation, or undefined if no operation has this id. */
   operation = (requestId: string) =>
     this.#answer(async () => {
       const found = this.#operator.operation(requestId);
@@ -285,7 +285,7 @@ export class Swarm {
     await this.#context.writer.synced().catch(() => undefined); // a failing store ends this swarm by itself
   }
 
-  /** Ends this swarm without writing to the store. Unwritten changes never happened. */
+  /** Ends this swarm without writing to the store. Changes that were not written are lost. */
   close(error = new StoreError('closed', 'The server is closing.')): void {
     this.#stop(error);
   }
@@ -364,8 +364,8 @@ export class Swarm {
   }
 
   /**
-   * Returns the error to answer with. A request is refused if a record is missing. Only the owner of the store knows
-   * this, so the ownership is checked first.
+   * Returns the error to answer with. A request is refused if a record is missing. Only the owner of the store can be
+   * sure of that, so the ownership is checked first.
    */
   async #refuse(error: unknown): Promise<unknown> {
     if (error instanceof StoreError) return toWireError(error);

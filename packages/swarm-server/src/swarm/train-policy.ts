@@ -137,7 +137,7 @@ function dropSurplus(context: SwarmContext): void {
   for (const { groupId } of left) ledger.append({ kind: 'part_dropped', groupId, policy, reason: 'surplus' });
 }
 
-/** Finds the newest checkpoint that the ledger knows, and removes checkpoints of void steps. */
+/** Finds the newest checkpoint whose step is in the ledger, and removes checkpoints of void steps. */
 async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> {
   const { step: newest, highestStep } = line;
   const whole = await trainer.checkpoints();
@@ -145,7 +145,7 @@ async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> 
   if (unknown !== undefined) {
     throw new AgentJetError(
       'unknown_checkpoint',
-      `There is a checkpoint of step ${unknown}, and the ledger knows ${highestStep} steps. Restore the ledger that belongs to it, or begin a new run from the checkpoint.`,
+      `There is a checkpoint of step ${unknown}, but the ledger has only ${highestStep} steps. Restore the ledger that belongs to it, or begin a new run from the checkpoint.`,
     );
   }
   for (const step of whole) if (step > newest) await trainer.removeCheckpoint(step);

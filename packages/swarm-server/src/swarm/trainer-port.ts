@@ -2,7 +2,7 @@ import type { IdleGroup, LedgerEpisode, ManifestGroup } from '@agentjet/ledger';
 import type { StepPlan, LoopTrainer } from '@agentjet/run/loop';
 import type { LostAttempt } from './attempt-lengths.js';
 
-/** The interface to the object that holds the weights. */
+/** The interface to the object that has the weights. */
 export type TrainerPort = LoopTrainer & {
   readonly load: (step: number) => Promise<void>;
   readonly removeCheckpoint: (step: number) => Promise<void>;
@@ -45,7 +45,7 @@ export type PlanContext = {
   readonly idle: readonly IdleGroup[];
 };
 
-/** Gives the task of a draw of a share, or undefined if there are no more tasks. */
+/** Returns the task of a draw of a share, or undefined if there are no more tasks. */
 export type TaskPort = {
   readonly trainingTask: (draw: number, share: string) => DrawnTask | undefined;
   readonly evaluationTask: (index: number, share: string) => DrawnTask | undefined;
