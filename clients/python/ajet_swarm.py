@@ -1,8 +1,8 @@
 """Runs agents in Python for an AgentJet swarm. This one file needs Python 3.9 or newer and nothing but the standard
 library.
 
-The server holds the weights, serves the model over HTTP, records every token and trains. A program claims an episode,
-lets any OpenAI-compatible client talk to the model of that episode, and reports a reward:
+The server has the weights, serves the model over HTTP, records every token and trains. A program claims an episode,
+calls the model of that episode with any OpenAI-compatible client, and reports a reward:
 
     from ajet_swarm import SwarmClient
     from openai import OpenAI
@@ -74,7 +74,7 @@ class Outage(Exception):
 
 @dataclass(frozen=True)
 class Episode:
-    """A claimed episode. `key` opens only the model calls of this episode."""
+    """A claimed episode. `key` is valid only for the model calls of this episode."""
 
     episode_id: str
     group_id: str
@@ -110,8 +110,8 @@ class Episode:
         return self._over.is_set()
 
     def chat(self, messages: List[Json], agent: str = "agent", target: Optional[str] = None, **parameters: Any) -> Json:
-        """Makes one model call without an SDK. `body` is a chat completion request. While the server cannot be reached,
-        the call is repeated with the same id."""
+        """Makes one model call without an SDK and returns the chat completion. `parameters` are further fields of the
+        request, such as `temperature`. While the server cannot be reached, the call is repeated with the same id."""
         body = {"model": self.model, "messages": messages, **parameters}
         url = f"{self.base_url(agent, target)}/chat/completions"
         headers = {"idempotency-key": uuid.uuid4().hex}
@@ -121,8 +121,9 @@ class Episode:
 class SwarmClient:
     """A client of a swarm server. Two programs must not use the same `client` name at the same time.
 
-    `revision` names the version of the agent and reward code. Change it when you change that code: a group of episodes
-    never mixes two revisions. `share` is the kind of task that this program runs, if the server has several.
+    `revision` is the name of this version of the agent's code and the reward's code. Change it when you change the
+    code: a group of episodes never mixes two revisions. `share` is the kind of task that this program runs, if the
+    server has several.
     """
 
     def __init__(
@@ -168,8 +169,8 @@ class SwarmClient:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    # These methods are the verbs of the protocol. Each method repeats its request with the same ids until the server
-    # gives a final answer.
+    # These methods are the requests of the protocol. Each method repeats its request with the same ids until the
+    # server gives a final answer.
 
     def server(self) -> Json:
         """Returns the state, versions and counts of the server."""
@@ -240,8 +241,8 @@ class SwarmClient:
             self._forget(episode_id)
 
     def heartbeat(self, episode_ids: Optional[List[str]] = None, leaving: bool = False) -> Json:
-        """Renews leases. `run` and `claim` call it by themselves. The answer of the server lists episodes that have
-        ended there."""
+        """Renews leases. After the first claim, a thread calls this method at regular intervals. The answer of the
+        server lists episodes that have ended there."""
         ids = list(self._running) if episode_ids is None else episode_ids
         body = {"client": self.client, "life": self._life, "episodes": ids, "leaving": leaving}
         if self._asks_after is not None:
@@ -279,9 +280,10 @@ class SwarmClient:
         """Claims episodes, runs `workflow(task, episode)` on each, and reports the verdict of `reward_fn(task,
         output)`.
 
-        Without `reward_fn`, the output of the workflow is the reward: a number, or a dict (see `Output`). An exception
-        is a failed episode. An Outage or a connection error is an outage, and another attempt follows. Returns counts
-        after the server stops or has no more tasks. Ctrl-C gives all running episodes back.
+        Without `reward_fn`, the output of the workflow is the reward: a number, or a dict (see `Output`). If the
+        workflow raises an exception, the episode has failed. If it raises an Outage or a connection error, that is an
+        outage, and another attempt follows. Returns counts after the server stops or has no more tasks. Ctrl-C gives
+        all running episodes back.
         """
         known: Dict[str, Json] = {}
         if tasks is not None:
@@ -314,7 +316,7 @@ class SwarmClient:
             raise failures[0]
         return dict(counts)
 
-    # The arguments of `run`.
+    # The parts of `run`.
 
     def _claim(self, count: int, wait: float, purpose: str, claim_id: Optional[str]) -> Tuple[List[Episode], Json]:
         body = {
@@ -412,8 +414,7 @@ class SwarmClient:
             self._running.pop(episode_id, None)
 
     def _to_episode(self, found: Json) -> Episode:
-        # Takes the host from the address through which this client reaches the server, which may be the near end of a
-        # tunnel.
+        # Uses the host at which this client reaches the server. It may be the near end of a tunnel.
         root = self.url + urllib.parse.urlsplit(found["base_url"]).path.rstrip("/")
         names = ("episode_id", "group_id", "place", "attempt", "seed", "purpose", "task_id", "lease_seconds", "model", "key")
         return Episode(
