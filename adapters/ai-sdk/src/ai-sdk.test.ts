@@ -37,7 +37,7 @@ function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   return seen.every((id, index) => prompt[index] === id);
 }
 
-/** Messages of all steps. ai 7 has a separate property for them, and `response` holds those of the last step. */
+/** Messages of all steps. ai 7 has a separate property for them, and `response` has those of the last step. */
 function allMessages({
   response,
   responseMessages = response.messages,

@@ -6,7 +6,7 @@ import OpenAI, { APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEndpointServer, type EndpointServer } from './index.js';
 
-/** These tests send what badly behaved clients and networks send. */
+/** These tests behave like bad clients and bad networks. */
 
 const answer: ChatResponse = {
   id: 'r1',

@@ -2,8 +2,8 @@ import { ApiError } from '@agentjet/chat-completions';
 import type { EndpointSession } from './session.js';
 
 /**
- * Runs `work`, and reports to the episode if the request is refused before the model is called. Errors that the model
- * throws are not reported, because the model counts them itself.
+ * Runs `work`. If `work` refuses the request before the model is called, the error is reported to the episode. Errors
+ * that the model throws are not reported, because the model counts them itself.
  */
 export async function noteRefusals<T>(
   { onRefused }: Pick<EndpointSession, 'onRefused'>,

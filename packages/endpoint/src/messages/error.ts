@@ -11,8 +11,8 @@ const types: Readonly<Record<number, string>> = {
 };
 
 /**
- * Anthropic's error code of a server that does not keep conversations. After this error, Anthropic's clients send the
- * whole conversation with each request.
+ * The code that Anthropic's API has for a server that keeps no conversations. After this error, Anthropic's clients
+ * send the whole conversation with each request.
  */
 export const threadsUnsupported = 'thread_unsupported_request';
 

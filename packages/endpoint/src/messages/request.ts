@@ -11,7 +11,7 @@ const toolResult = z.looseObject({
   tool_use_id: z.string(),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
 });
-/** The form in which answers contain arguments that are not an object. */
+/** In answers, arguments that are not an object have this form. */
 const rawInput = z.strictObject({ _raw: z.string() });
 
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string() });

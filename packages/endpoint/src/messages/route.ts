@@ -45,7 +45,7 @@ export async function handleCountTokens(call: Call): Promise<Response> {
 
 /**
  * Refuses a request to keep the conversation on the server, which the tool runner of Anthropic's SDK sends. After this
- * error, it sends the whole conversation each time.
+ * error, the runner sends the whole conversation each time.
  */
 function refuseThread(body: unknown): void {
   if (typeof body !== 'object' || body === null || !('thread' in body) || body.thread === null) return;

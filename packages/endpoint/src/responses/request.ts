@@ -56,7 +56,7 @@ export type InputItem = z.infer<typeof item>;
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
 const sentItem = z.union([...item.options, itemReference], {
   error: ({ input }) =>
-    `is not a supported item. Supported are messages, calls, results, reasoning and lists of tools. The item is: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+    `is not a supported item: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}. Send messages, calls, results, reasoning or lists of tools`,
 });
 
 const textFormat = z.discriminatedUnion('type', [

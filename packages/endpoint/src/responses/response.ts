@@ -13,7 +13,7 @@ import type { ResponseTools, WireName } from './tools.js';
 
 export type OutputItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
 
-/** How the answers of one request are shown. */
+/** How the answer to one request is written. */
 export type ResponseView = { readonly tools: Pick<ResponseTools, 'toWireName'>; readonly withLogprobs: boolean };
 
 type Logprobs = NonNullable<ChatResponse['logprobs']>;

@@ -110,8 +110,8 @@ async function launch(
 }
 
 /**
- * Kills the whole process group. If only bubblewrap were killed, its child could survive, because the child needs a
- * moment to ask the kernel to end it together with its parent.
+ * Kills the whole process group. If only bubblewrap were killed, its child might survive: after its start, the child
+ * needs a moment until the kernel ends it together with bubblewrap.
  */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;

@@ -94,7 +94,7 @@ class QuickjsRunner implements CodeRunner {
   }
 }
 
-/** Returns the answer of the thread, or `time` or `aborted` if it did not wait for the answer any longer. */
+/** Returns the answer of the thread. If the time is over or the signal aborts first, returns `time` or `aborted`. */
 function ask(
   thread: Worker,
   request: QuickjsRequest,

@@ -60,7 +60,8 @@ class Conversation {
   #open(modules: Readonly<Record<Name, QuickJSWASMModule>>, name: Name): Party {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
-    // Records the failure here, because the interrupt only raises an error, which code of the other side may catch.
+    // Records the failure, because the interrupt that follows only raises an error, and code of the other side may
+    // catch it.
     const isOver = (): boolean => {
       if (this.#isLate(name)) this.failure ??= { [name]: { error: null, limit: 'time' } };
       return this.failure !== null;

@@ -1,6 +1,6 @@
 /**
- * The thread of a QuickJS sandbox. It runs interpreters that are compiled to WebAssembly. The only functions of this
- * program that their code can call collect output and exchange lines.
+ * The thread of a QuickJS sandbox. It runs interpreters that are compiled to WebAssembly. Their code can call only a
+ * few functions of this program, which collect output and exchange lines.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
