@@ -74,7 +74,7 @@ function isHidden(block: Block): boolean {
   return calls.has(type) || partsOfCalls.has(type) || reasoningOf(block) !== undefined || type === 'cachePoint';
 }
 
-/** Returns the type of a block. In Bedrock's and Gemini's form, it is the block's only key. */
+/** Returns the type of a block. In Bedrock's and Gemini's form, the type is the only key of the block. */
 function typeOf({ type, ...others }: Block): string {
   return typeof type === 'string' ? type : (Object.keys(others)[0] ?? 'nothing');
 }

@@ -165,7 +165,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
-  /** The bound model keeps the profile, because middleware reads it. */
+  /** Binds options to the model. The bound model keeps the profile, because middleware reads it. */
   override withConfig(
     config: Partial<TunedCallOptions>,
   ): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {

@@ -2,7 +2,7 @@ import { EngineError } from '@agentjet/core';
 import { SystemError, UserError } from '@openai/agents';
 
 /**
- * Converts engine errors to the SDK's own types: UserError for a mistake of the agent's request, and SystemError for
+ * Converts engine errors to the SDK's own types: UserError for a mistake in the agent's request, and SystemError for
  * any other failure.
  */
 export function toAgentsError(thrown: unknown): unknown {

@@ -39,7 +39,7 @@ export interface Call extends ChatCall {
   /** Returns the same id for a client's retry of the same body, so a retry never makes a second sample. */
   requestId(choice: number): string;
   /**
-   * Counts the tokens of the prompt. If the model cannot count, as the model of an agent that does not learn, one token
+   * Counts the tokens of the prompt. The model of an agent that does not learn may not be able to count. Then one token
    * is estimated per four characters.
    */
   countPromptTokens(request: ChatRequest): Promise<number>;
@@ -113,8 +113,8 @@ async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: (
 }
 
 /**
- * Asks the model for an answer. If the client wants a stream and the model does not stream, as some debug models do
- * not, the complete answer is sent as deltas.
+ * Asks the model for an answer. If the client wants a stream and the model answers in one piece, as a debug model may,
+ * the answer is sent as deltas.
  */
 async function generate(
   model: ChatModel,

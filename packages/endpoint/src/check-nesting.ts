@@ -22,7 +22,10 @@ export function checkNesting(text: string): void {
 
 type Nesting = { readonly depth: number; readonly containers: number };
 
-/** Returns which limit the lists and objects of a JSON text exceed. It looks only at brackets outside of strings. */
+/**
+ * Returns the limit that the lists and objects of a JSON text exceed, if any. It looks only at brackets outside of
+ * strings.
+ */
 export function findExcess(text: string, limits: Nesting): keyof Nesting | undefined {
   let depth = 0;
   let numContainers = 0;
