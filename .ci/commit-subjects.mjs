@@ -4,7 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { root } from './workspaces.mjs';
 
 const longest = 72;
-/** These subjects were on main before their length was noticed. A new history would change the commits that kept results name. */
+/**
+ * Allows subjects that were on main before their length was noticed. To shorten them, one would have to rewrite the
+ * history, and kept results name commits by their hashes.
+ */
 const exempt = [
   'trackers, tokenizer: rewrite comments, messages and pages in plain English',
   'ledger, endpoint, swarm: drop a clock nobody reads and a second check of nesting',

@@ -7,7 +7,7 @@ import { quoteForShell } from '@agentjet/core';
 const root = path.dirname(import.meta.dirname);
 const folder = path.resolve(process.argv[2] ?? path.join(root, 'packed'));
 mkdirSync(folder, { recursive: true });
-// If packages of an earlier version remained, *.tgz would match both.
+// Removes packages of an earlier version, because the install line names all *.tgz of the folder.
 for (const name of readdirSync(folder)) if (name.endsWith('.tgz')) rmSync(path.join(folder, name));
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -18,7 +18,7 @@ const printed = execFileSync(npm, ['pack', '--workspaces', '--json', '--pack-des
   stdio: ['ignore', 'pipe', 'inherit'],
   shell: process.platform === 'win32',
 });
-/** Lifecycle scripts may print before the list. From npm 11.19 on, the list is an object keyed by name. */
+/** Skips what lifecycle scripts print before the list. From npm 11.19 on, the list is an object keyed by name. */
 const parsed = JSON.parse(printed.slice(printed.search(/^[[{]/m)));
 /** @type {readonly { filename: string, size: number, unpackedSize: number }[]} */
 const packed = Array.isArray(parsed) ? parsed : Object.values(parsed);
@@ -27,5 +27,6 @@ const megabytes = (/** @type {'size' | 'unpackedSize'} */ key) =>
 console.log(
   `${packed.length} packages in ${folder}: ${megabytes('size')} MB, unpacked ${megabytes('unpackedSize')} MB.`,
 );
-// No package needs its install script, and the script of onnxruntime-node downloads CUDA libraries.
+// Prints `--ignore-scripts`, because no package needs its install script, and that of onnxruntime-node downloads CUDA
+// libraries.
 console.log(`In your project: npm install --ignore-scripts ${path.join(quoteForShell(folder), '*.tgz')}`);

@@ -30,14 +30,18 @@ function packageConfig({ dir, uses }) {
 const isAdapter = ({ dir }) => dir.startsWith('adapters/');
 
 /**
- * None of our packages imports an adapter. Adapters are left out so that a new one changes as few files as possible.
+ * Returns tsconfig.json with references to all packages but the adapters. No package of ours imports an adapter, so a
+ * new adapter does not change this file.
  */
 function buildConfig() {
   const packages = all.filter((each) => !isAdapter(each));
   return ['tsconfig.json', print({ files: [], references: packages.map(({ dir }) => ({ path: dir })) })];
 }
 
-/** tsconfig.check.json extends this file, which checks types on the sources, without a build. */
+/**
+ * Returns tsconfig.paths.json, which maps each import to its source. tsconfig.check.json extends it to check types
+ * without a build.
+ */
 function pathsConfig() {
   const doors = all.filter((each) => !isAdapter(each)).flatMap((each) => Object.entries(each.doors));
   const adapters = { '@agentjet/*': ['./adapters/*/src/index.ts'] };
@@ -63,7 +67,7 @@ const arrowLines = [
     .map(({ dir, name }) => toArrow(dir, arrows[name] ?? [])),
   toArrow('adapters/*', adapterArrows),
 ];
-/** AGENTS.md lists the adapters as one line; README.md names each of them. */
+/** The lines of AGENTS.md, which lists the adapters as one line. README.md names each of them. */
 const rooms = [
   ...described.filter((_, at) => !isAdapter(all[at])),
   `${'adapters/*'.padEnd(widest)}  Connect one agent framework each.`,

@@ -13,7 +13,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-/** Provenance needs a token that only a workflow gets. A trial has no such token. */
+/** True in a workflow of GitHub. Only such a run publishes provenance, because it needs a token that a trial lacks. */
 const isWorkflow = process.env.GITHUB_ACTIONS === 'true' && process.env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined;
 const say = (line) => (values.json ? console.error(line) : console.log(line));
 
@@ -43,7 +43,7 @@ function publish(each) {
   const provenance = isWorkflow ? ['--provenance'] : [];
   const { status, stderr } = npm('publish', `./${each.dir}`, '--access', 'public', '--tag', tag, ...provenance);
   if (status === 0) return true;
-  // Another run may have published the package first, or the registry may have answered late.
+  // Looks again, because another run may have published the package first, or the registry may have answered late.
   if (isPublished(each)) return false;
   throw new Error(`npm cannot publish ${each.name}@${version} to ${values.registry}:\n${stderr}`);
 }
@@ -60,7 +60,10 @@ function checkVersions(packages) {
     );
 }
 
-/** Provenance names the repository, and npm refuses a package that names another one. */
+/**
+ * Writes the workflow's repository into package.json. Provenance names it, and npm refuses a package that names another
+ * one.
+ */
 function nameRepository({ dir }) {
   const file = path.join(root, dir, 'package.json');
   const url = `git+${process.env.GITHUB_SERVER_URL}/${process.env.GITHUB_REPOSITORY}.git`;

@@ -19,7 +19,7 @@ function run(label, command, args) {
     encoding: 'utf8',
     maxBuffer: 1 << 28,
     shell: process.platform === 'win32',
-    // The install script of onnxruntime-node would download CUDA libraries that nothing here uses.
+    // Stops the install script of onnxruntime-node from downloading CUDA libraries, which nothing here uses.
     env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', TURBO_TELEMETRY_DISABLED: '1' },
   });
   if (result.status === 0) return;

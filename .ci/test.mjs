@@ -21,7 +21,7 @@ import { budgets, shares, workers } from './time-shares.mjs';
 import { root, withAllTheyUse, workspaces } from './workspaces.mjs';
 import { runNewest } from '../test/newest/run.mjs';
 
-/** These run on every platform: the client, the adapters and the embedded backbone. */
+/** The tests that run on every platform: those of the client, the adapters and the embedded backbone. */
 const portablePaths = [
   ...withAllTheyUse(
     workspaces()
@@ -93,8 +93,8 @@ function judgeTime({ seconds }, testMinutes) {
 }
 
 /**
- * These tests take a few minutes and use most of Node: loading of users' modules, arithmetic, streams, processes and
- * printed output.
+ * The tests that also run on other Nodes. They take a few minutes and depend on Node most: on loading users' modules,
+ * arithmetic, streams, processes and printed output.
  */
 const fastHalf = [
   ...['core', 'rollout', 'endpoint', 'tokenizer', 'context-tracker', 'run-folder', 'sandbox'].map(
@@ -125,7 +125,7 @@ function runOtherNodes() {
 
 if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
-// The boundaries are vitest files too, so the vitest run counts them.
+// Leaves out the check of boundaries, because it consists of vitest files, which the vitest run counts.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
 const results = await runChecks([...wanted, ...(isEverything ? [commitSubjects] : [])]);
 const tests = runVitest(vitestArgs);

@@ -48,7 +48,7 @@ type Model = { readonly backbone: Backbone; readonly chatTokenizer: ChatTokenize
 const judge = (lake: FrozenLake): number => (lake.state === 'goal' ? 1 : 0);
 
 /**
- * Runs one episode. The agent speaks in messages, the engine speaks in token ids, and the tracker keeps what the model
+ * Runs one episode. The agent uses messages, the engine uses token ids, and the tracker keeps the tokens that the model
  * really saw.
  */
 async function runEpisode(model: Model, task: Task, episodeId: string, seed: number): Promise<RewardedEpisode> {

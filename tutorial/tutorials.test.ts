@@ -15,7 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(experimentDir, { recursive: true }));
 
-/** These settings are enough to see that the files fit together. The READMEs have the results of full runs. */
+/**
+ * Settings of a run of one small step. It shows that the files fit together; the READMEs have the results of full runs.
+ */
 const oneSmallStep = [
   'data.train_batch_size=2',
   'rollout.num_repeat=4',
@@ -59,7 +61,7 @@ const trained = [
   'documents/documents.yaml',
 ];
 
-/** These need a model of 500 MB, and one of them a GPU, so one step with nano shows that their files fit together. */
+/** Tutorials that are tested with one step of nano. Their own models have 500 MB, and one of them needs a GPU. */
 const trainedWithNano = [
   'real-model/real_model.yaml',
   'real-tools/real_tools.yaml',

@@ -5,7 +5,7 @@ import { type ForeignAgent, ProgramPool } from './foreign-agent.js';
 
 const maxMoves = 10;
 
-/** A program that only knows an OpenAI address, a key and a model name walks across the lake of tutorial 1. */
+/** A program walks across the lake of tutorial 1. It gets only an OpenAI address, a key and a model name. */
 abstract class AnyLanguageWorkflow extends Workflow {
   protected abstract readonly programs: ProgramPool;
 

@@ -12,7 +12,7 @@ import { ProgramPool } from './foreign-agent.js';
 const canRun = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
 const beside = (file: string): string => path.join(import.meta.dirname, file);
 
-/** This is set before the workflow is imported, because the workflow reads it. */
+/** Sets AJET_PYTHON before the workflow is imported, because the workflow reads it at import. */
 const python = vi.hoisted(() => {
   const installed = `${import.meta.dirname}/../../test/endpoint/python/.venv/bin/python`;
   process.env['AJET_PYTHON'] ??= process.getBuiltinModule('node:fs').existsSync(installed) ? installed : 'python3';

@@ -95,7 +95,7 @@ function start([command, ...args]: readonly [string, ...string[]]): Program {
   const program: Program = { child, answers, closed, complaints: '', failure: undefined };
   child.stderr.on('data', (chunk) => (program.complaints = `${program.complaints}${chunk}`.slice(-2000)));
   child.on('error', (error) => (program.failure = error));
-  // A program that exits early fails through its missing answer, not through a broken pipe.
+  // Ignores a broken pipe. If a program exits early, its missing answer is reported as the error.
   child.stdin.on('error', () => undefined);
   return program;
 }

@@ -9,7 +9,10 @@ export type Operator = (typeof operators)[number];
 /** The name of a function says what it should do. */
 const names = { '+': 'sum', '-': 'rest', '*': 'area', '/': 'rate' } as const;
 
-/** `name(left, right)` shall be `left operator right`, and has `written` in its place. */
+/**
+ * A function with a mistake: `name(left, right)` should return `left operator right`, but the file has `written` as
+ * operator.
+ */
 export type Repair = {
   readonly name: string;
   readonly left: number;

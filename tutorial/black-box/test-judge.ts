@@ -4,8 +4,8 @@ import { Outage, type Judge } from 'agentjet';
 
 /**
  * Runs the task's test on the program's version of code.js, in a sandbox. The test comes from the task, so a program
- * that edits its copy gains nothing. Code that ends early gains nothing either, because it does not know the word
- * that the test returns.
+ * that edits its copy gains nothing. Code that ends early gains nothing either, because this program returns the
+ * expected random word only after the test.
  */
 const program = `
 (() => {

@@ -1,7 +1,7 @@
 """Reads lines of JSON with name, arguments, functions, gold and kind, and prints for each whether BFCL's own checker accepts the call.
 
-The checker imports the names of all models that BFCL knows, and their libraries. It asks them one thing: whether a model writes "." in the
-names of functions as "_". Here no model does.
+The checker imports a table of all models of BFCL, and their libraries. It uses the table only to find out whether a
+model writes "." in the names of functions as "_". This script replaces the table, and says that no model does.
 """
 
 import importlib.util

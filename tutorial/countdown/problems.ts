@@ -40,7 +40,7 @@ export function drawProblems(
   return [...problems.values()];
 }
 
-/** Writes the question in words that nano knows. */
+/** Writes the question in words that nano has learned. */
 function ask({ numbers: [first, second], target }: Problem): string {
   return `Ann has ${first} and ${second}. How many make ${target}?`;
 }

@@ -5,7 +5,7 @@ import type { Library } from './library.js';
 /** The agent gives up after this many model calls. */
 const maxCalls = 3;
 
-/** An agent that searches for answers. It knows nothing about training. Resolves to its answer. */
+/** An agent that searches for answers. It has no code for training. Resolves to its answer. */
 export async function look(
   question: string,
   { model, library }: { readonly model: ChatModel; readonly library: Library },

@@ -29,7 +29,7 @@ function createLakeServer(): McpServer {
   return server;
 }
 
-/** Over Streamable HTTP: one process for all sessions. */
+/** Serves the lake over Streamable HTTP. One process serves all sessions. */
 export async function startMcpServer(): Promise<LakeServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -1,7 +1,7 @@
 import { JudgeError } from '@agentjet/core';
 import type { Judge, Task, Verdict, WorkflowOutput } from 'agentjet';
 
-/** The right answer as the user knows it: the correction, or the answer that got a thumb up. */
+/** Compares an answer with the right one according to the user: the correction, or the answer that got a thumb up. */
 export class FeedbackJudge implements Judge {
   judge({ taskId, metadata }: Task, output: WorkflowOutput): Verdict {
     const right = metadata['answer'] ?? (metadata['is_good'] === true ? metadata['given_answer'] : undefined);

@@ -86,7 +86,7 @@ function describe(logged: readonly LoggedAnswer[]): string {
   return `${logged.length} answers: ${thumbs('up')} thumbs up, ${thumbs('down')} down, ${corrected} of these with a correction`;
 }
 
-/** A server that has just started must load its model first. */
+/** Waits until the server answers, for up to a minute. A server that has just started loads its model first. */
 async function untilServed(url: string): Promise<void> {
   const isServed = (): Promise<boolean> =>
     fetch(`${url}/models`).then(

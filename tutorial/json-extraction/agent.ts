@@ -1,6 +1,6 @@
 import { generateText, type LanguageModel, type ModelMessage } from 'ai';
 
-/** A program on the AI SDK that reads orders out of messages. It knows nothing about training. */
+/** A program on the AI SDK that reads orders out of messages. It has no code for training. */
 
 const system = 'Read the order. Answer with JSON alone: the name, the city, the item and the count as a number.';
 

@@ -18,7 +18,7 @@ import { z } from 'zod';
 /**
  * The desk of a market, as a LangGraph developer would write it. Stall holders send notes with a question. The clerk
  * computes the figure with a calculator, the keeper of the market decides about unusual figures, and the writer
- * answers. This file knows nothing about training.
+ * answers. This file has no code for training.
  */
 
 type AgentName = 'clerk' | 'writer';

@@ -40,7 +40,7 @@ function compute(written: string): string {
   }
 }
 
-/** An agent over the plain SDK. It knows nothing about training. */
+/** An agent over the plain SDK. It has no code for training. */
 export async function solve(question: string, client: OpenAI, signal?: AbortSignal): Promise<string> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'system', content: systemPrompt },

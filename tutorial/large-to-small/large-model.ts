@@ -5,8 +5,9 @@ import { type Operator, readProblem } from '../math-agent/problems.js';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * This OpenAI-compatible server replaces a large model, so you need no API key. It knows the problems. Like
- * a large model, it is good but not perfect: it confuses one operation in eight, and its wording varies.
+ * This OpenAI-compatible server replaces a large model, so you need no API key. It parses the problems instead of
+ * understanding them. Like a large model, it is good but not perfect: it confuses one operation in eight, and its
+ * wording varies.
  */
 
 const names: Readonly<Record<Operator, string>> = { '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide' };

@@ -121,7 +121,7 @@ export const ailments = {
 export type AilmentName = keyof typeof ailments;
 export const ailmentNames = Object.keys(ailments) as readonly AilmentName[];
 
-/** Returns the topic of the first question of a turn, or undefined if the patient knows nothing about it. */
+/** Returns the topic of the first question of a turn, or undefined if it is about none of the topics. */
 export function findTopic(text: string): TopicName | undefined {
   const [first = ''] = text.split('?');
   return topicNames.find((name) => topics[name].isAsked.test(first));

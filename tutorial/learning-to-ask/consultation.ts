@@ -7,8 +7,8 @@ export const numQuestions = 3;
 export type Models = { readonly doctor: ChatModel; readonly patient: ChatModel };
 
 /**
- * A doctor asks and a patient answers. The agent knows nothing about training. Resolves to the doctor's messages,
- * turn by turn.
+ * A doctor asks and a patient answers. The agent has no code for training. Resolves to the doctor's messages, turn by
+ * turn.
  */
 export async function consult(opening: string, models: Models, signal?: AbortSignal): Promise<readonly string[]> {
   const doctor = new ReActAgent({

@@ -8,7 +8,7 @@ export type RunCode = (code: string) => Promise<{ readonly text: string; readonl
 
 export type Job = { readonly systemPrompt: string; readonly text: string; readonly run: RunCode };
 
-/** An agent that acts by writing code, over the plain SDK. It knows nothing about training. */
+/** An agent that acts by writing code, over the plain SDK. It has no code for training. */
 export async function work({ systemPrompt, text, run }: Job, client: OpenAI, signal?: AbortSignal): Promise<void> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'system', content: systemPrompt },

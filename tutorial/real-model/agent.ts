@@ -2,8 +2,8 @@ import type { OpenAI } from 'openai';
 import { calculate } from '../math-agent/calculator.js';
 
 /**
- * An ordinary agent that knows nothing about training. Its model cannot call tools, so it asks for calculations in
- * plain text.
+ * An ordinary agent without any code for training. Its model cannot call tools, so it asks for calculations in plain
+ * text.
  */
 
 const systemPrompt =

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { calculate } from '../math-agent/calculator.js';
 import { solvedProblems } from '../real-model/agent.js';
 
-/** A LangGraph agent with one tool. It knows nothing about training. */
+/** A LangGraph agent with one tool. It has no code for training. */
 
 const systemPrompt = 'Call the calculator once. Then answer with its result, the number alone.';
 

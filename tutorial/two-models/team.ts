@@ -4,7 +4,7 @@ import { systemPrompt } from '../math-agent/calculator.js';
 
 /**
  * Two agents over the plain OpenAI SDK. The planner reads a problem and says what to compute. The worker computes it
- * with the calculator, and its answer is the team's answer. This file knows nothing about training.
+ * with the calculator, and its answer is the team's answer. This file has no code for training.
  */
 
 export type Role = 'planner' | 'worker';
@@ -49,8 +49,8 @@ const jobs: Readonly<Record<string, (left: string, right: string) => string>> = 
 };
 
 /**
- * Writes the operation in the words of the problems, because nano knows no signs. A request that is not an operation
- * on two numbers is passed on unchanged.
+ * Writes the operation in the words of the problems, because nano has learned no signs. A request that is not an
+ * operation on two numbers is passed on unchanged.
  */
 function toJob(expression: string): string {
   const [, left = '', operator = '', right = ''] = /^\s*(\d+)\s*([-+*/])\s*(\d+)\s*$/.exec(expression) ?? [];

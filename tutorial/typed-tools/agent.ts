@@ -1,7 +1,7 @@
 import { generateText, type LanguageModel, stepCountIs, tool } from 'ai';
 import { answerCall, descriptions, schemas } from './shop.js';
 
-/** An agent on the AI SDK with three typed tools. It knows nothing about training. */
+/** An agent on the AI SDK with three typed tools. It has no code for training. */
 
 export const systemPrompt = 'Call the one tool that answers the question. Then answer with its result alone.';
 

@@ -1,8 +1,8 @@
 import type { Random } from '@agentjet/core';
 
 /**
- * The rules: the living players, their roles, and the winner. It knows nothing about models, and the only words that it
- * knows are names.
+ * The rules: the living players, their roles, and the winner. This file uses no model, and recognizes no words of an
+ * answer but names.
  */
 
 export const names = ['Ada', 'Bo', 'Cy', 'Dee', 'Eli', 'Fay'] as const;

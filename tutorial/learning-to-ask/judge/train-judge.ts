@@ -20,7 +20,7 @@ const numHidden = 16_000;
 const numGraded = 30_000;
 const numVerdicts = 15_000;
 const numServed = 10_000;
-/** micro is the doctor in half of them. */
+/** The number of labelled consultations. micro is the doctor in half of them. */
 const numLabelled = 200;
 
 const write = (file: string, lines: readonly object[]): Promise<void> =>

@@ -10,7 +10,7 @@ const calculator = tool(({ expression }) => calculate(expression), {
   schema: z.object({ expression: z.string() }),
 });
 
-/** An agent as LangGraph users write it. It knows nothing about training. */
+/** An agent as LangGraph users write it. It has no code for training. */
 export async function solve(question: string, model: BaseChatModel, signal?: AbortSignal): Promise<string> {
   const agent = createAgent({ model, tools: [calculator], systemPrompt });
   const options = { recursionLimit: 2 * maxCalls, ...(signal !== undefined && { signal }) };

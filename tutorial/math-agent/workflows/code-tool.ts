@@ -4,8 +4,8 @@ import { runCode } from '../code-tool.js';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 
 /**
- * The ReAct agent with a calculator that runs code in a sandbox. The prompt describes it as the same tool, because
- * nano knows no other words. Tell a larger model that it may write programs.
+ * The ReAct agent with a calculator that runs code in a sandbox. The prompt describes it as the same tool, because nano
+ * has learned no other words. The prompt of a larger model should say that it may write programs.
  */
 export async function solveProblem(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const model = asModel(tuner, { agentName: 'solver' });
