@@ -47,6 +47,8 @@ export type {
 } from './backbone.js';
 export { outsideOfSet, truncationOf, wholeVocabulary } from './backbone.js';
 export type { Task, Verdict, WorkflowOutput } from './task.js';
+export { kindOf } from './task-kind.js';
+export { isAgentsFailure } from './agents-failure.js';
 export {
   abortedByCaller,
   AgentJetError,

@@ -7,7 +7,7 @@ import { countLosses } from './count-losses.js';
 import { toEpisodeLine } from './episode-line.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
-import { kindOfGroup } from './task-kind.js';
+import { kindOfGroup } from './kind-of-group.js';
 
 /** The episodes of a task: those that count, and earlier attempts that were lost to outages. */
 export type SampledGroup = Pick<TaskGroup, 'groupId' | 'episodes' | 'lost' | 'isGivenUp'>;

@@ -18,7 +18,6 @@ export type {
 } from './events.js';
 export { FirstEvaluation } from './first-evaluation.js';
 export { type SampledGroup, toGroupLines, toGroupReport } from './group-report.js';
-export { kindOf } from './task-kind.js';
 export { packFloats, packInts, unpackFloats, unpackInts } from './packed-numbers.js';
 export { contentOf, type EndContent, type Ended, readEnd } from './read-end.js';
 export { sealEpisode } from './seal-episode.js';

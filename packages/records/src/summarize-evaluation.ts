@@ -5,7 +5,7 @@ import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation, SampledResult, TaskResult } from './events.js';
 import { countAnswers } from './count-answers.js';
 import { toEpisodeMeans } from './episode-means.js';
-import { kindOfGroup } from './task-kind.js';
+import { kindOfGroup } from './kind-of-group.js';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);

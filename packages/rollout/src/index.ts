@@ -42,7 +42,8 @@ export {
 export { toTurnRewards } from './episode/turn-rewards.js';
 export { nothingTracked } from './episode/episode-record.js';
 export type { Attempt, AttemptKeeper, RecalledAttempt } from './episode/attempts.js';
-export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
+export { isAgentsFailure } from '@agentjet/core';
+export type { EpisodeError } from './episode/episode-error.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
 export type { SwallowedError } from './episode/swallowed-errors.js';
 export type { UntrainedCall } from './episode/untrained-calls.js';

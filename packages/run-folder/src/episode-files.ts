@@ -1,8 +1,10 @@
 import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, tellOlderFormat } from '@agentjet/core';
+import type { LinePlace } from './episode-index/episode-row.js';
 import type { EpisodePhase, EpisodeRecord, RecordedEpisode } from './episode-record.js';
 import { readFolder, reading } from './file-error.js';
+import { sizeOf } from './size-of.js';
 import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
 
 /** The beginning of every line. */
@@ -11,6 +13,7 @@ const lineStart = '{"episode_id":';
 const maxIdBytes = 4096;
 
 export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;
+export const episodeFileOf = (dir: string, step: number): string => path.join(dir, episodeFileName(step));
 
 /** `episodes/step-000012.jsonl`: the episodes of one step, one per line, `episode_id` first. Lines are only ever appended. */
 export class EpisodeFiles {
@@ -20,16 +23,24 @@ export class EpisodeFiles {
     this.dir = dir;
   }
 
+  /** Returns where the lines of the records are. */
   async append(
     { step, phase }: Pick<RecordedEpisode, 'step' | 'phase'>,
     records: readonly EpisodeRecord[],
-  ): Promise<void> {
-    if (records.length === 0) return;
+  ): Promise<readonly LinePlace[]> {
+    if (records.length === 0) return [];
     await mkdir(this.dir, { recursive: true });
     const lines = records.map(
       ({ episode_id: id, ...rest }) => `${JSON.stringify({ episode_id: id, step, phase, ...rest })}\n`,
     );
-    await appendFile(this.#fileOf(step), lines.join(''));
+    const file = episodeFileOf(this.dir, step);
+    let offset = await sizeOf(file);
+    await appendFile(file, lines.join(''));
+    return lines.map((line) => {
+      const place = { offset, length: Buffer.byteLength(line) - 1 };
+      offset += place.length + 1;
+      return place;
+    });
   }
 
   /** Returns the steps that have episodes, ascending. */
@@ -41,7 +52,7 @@ export class EpisodeFiles {
   }
 
   async readStep(step: number): Promise<RecordedEpisode[]> {
-    const file = this.#fileOf(step);
+    const file = episodeFileOf(this.dir, step);
     return (await readJsonLines(file)).map((line, index) => toRecord(line, `${file}:${index + 1}`));
   }
 
@@ -49,7 +60,7 @@ export class EpisodeFiles {
   async find(episodeId: string): Promise<RecordedEpisode | undefined> {
     const wanted = `${lineStart}${JSON.stringify(episodeId)},`;
     for (const step of (await this.steps()).reverse()) {
-      const file = this.#fileOf(step);
+      const file = episodeFileOf(this.dir, step);
       const found = await reading(file, () => findLine(file, wanted));
       if (found !== undefined) return found;
     }
@@ -60,7 +71,7 @@ export class EpisodeFiles {
   async findIds(prefix: string): Promise<string[]> {
     const ids = new Set<string>();
     for (const step of await this.steps()) {
-      const file = this.#fileOf(step);
+      const file = episodeFileOf(this.dir, step);
       for (const id of await reading(file, () => readIds(file))) if (id.startsWith(prefix)) ids.add(id);
     }
     return [...ids];
@@ -74,15 +85,11 @@ export class EpisodeFiles {
   async rewind(lastStep: number, evaluatedSteps: ReadonlySet<number>): Promise<readonly string[]> {
     const repairs: string[] = [];
     for (const step of await this.steps()) {
-      const file = this.#fileOf(step);
+      const file = episodeFileOf(this.dir, step);
       if (step > lastStep) await rm(file);
       else if (step === lastStep || (await isSpoiled(file))) repairs.push(...(await cut(file, step, evaluatedSteps)));
     }
     return repairs;
-  }
-
-  #fileOf(step: number): string {
-    return path.join(this.dir, episodeFileName(step));
   }
 }
 

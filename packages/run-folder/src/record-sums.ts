@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { readdir, rm, stat, truncate } from 'node:fs/promises';
+import { readdir, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { parseJsonObject } from '@agentjet/core';
 import { isSum, type FileSum, type FileSums } from './file-sums.js';
@@ -8,6 +8,7 @@ import { appendJsonLine, readTextFile } from './json-lines.js';
 import { checkHasEnd } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
+import { sizeOf } from './size-of.js';
 
 /**
  * `sums.jsonl` describes the records of a run when they were written. After each step and each evaluation it gets one line with length and
@@ -37,12 +38,6 @@ export async function sumBeginning(file: string, bytes: number): Promise<string 
   }
   return seen === bytes ? hash.digest('hex') : undefined;
 }
-
-const sizeOf = (file: string): Promise<number> =>
-  stat(file).then(
-    (entry) => (entry.isFile() ? entry.size : 0),
-    () => 0,
-  );
 
 /** Returns paths below the run folder, with forward slashes. */
 async function listRecords(dir: string): Promise<readonly string[]> {

@@ -4,7 +4,10 @@ import path from 'node:path';
 import { BackboneError, ConfigError, parseJsonObject, toErrorMessage, type Backbone } from '@agentjet/core';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles, episodeFileName } from './episode-files.js';
-import type { EpisodeRecord } from './episode-record.js';
+import { EpisodeIndex } from './episode-index/episode-index.js';
+import { readRecordKeys } from './episode-index/record-keys.js';
+import { IndexWriter } from './episode-index/write-index.js';
+import type { EpisodeRecord, RecordedEpisode } from './episode-record.js';
 import { writing } from './file-error.js';
 import { isSum } from './file-sums.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
@@ -42,6 +45,7 @@ export type RunFolderOptions = {
  * metrics.jsonl      one object per step
  * evaluations.jsonl  one object per evaluation
  * episodes/          step-000012.jsonl: one episode per line, token by token
+ * index/             step-000012.jsonl: one row per episode, without tokens; made from episodes/, and made again if it is lost
  * checkpoints/       step-000020/: a model folder with the optimizer's state; latest: the newest one's name
  * changes.jsonl      settings that a resumed run changed, with the first step for which they are valid; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
@@ -64,6 +68,8 @@ export class RunFolder {
   readonly #clock: () => Date;
   readonly #onNotice: (message: string) => void;
   readonly #keepBest: string | undefined;
+  readonly #index: IndexWriter;
+  #hasNoIndex = false;
   /** The points of the curve; undefined until they are read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
 
@@ -74,6 +80,7 @@ export class RunFolder {
     this.checkpoints = new Checkpoints(path.join(dir, 'checkpoints'));
     this.episodes = new EpisodeFiles(path.join(dir, 'episodes'));
     this.#clock = clock;
+    this.#index = new IndexWriter(dir, () => this.readConfig());
   }
 
   /** Returns the hashes of the code, by the names in the configuration. */
@@ -102,6 +109,11 @@ export class RunFolder {
     await this.#writing('arithmetic', (file) => replaceFile(file, `${JSON.stringify({ arithmetic })}\n`));
   }
 
+  /** Opens the index of the run's episodes, for programs that read a run, finished or running. */
+  async openIndex(): Promise<EpisodeIndex> {
+    return new EpisodeIndex(this.dir, this.episodes, readRecordKeys(await this.readConfig()));
+  }
+
   readConfig(): Promise<string> {
     return readFile(this.#path('config'), 'utf8');
   }
@@ -127,7 +139,7 @@ export class RunFolder {
    */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
-    await writing(this.episodes.dir, () => this.episodes.append({ step: metrics.step, phase: 'train' }, episodes));
+    await this.#writeEpisodes({ step: metrics.step, phase: 'train' }, episodes);
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
     await this.#noteRecords('metrics', metrics.step);
     this.#drawn?.metrics.push(metrics);
@@ -140,14 +152,28 @@ export class RunFolder {
    */
   async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
-    await writing(this.episodes.dir, () =>
-      this.episodes.append({ step: evaluation.step, phase: 'evaluation' }, episodes),
-    );
+    await this.#writeEpisodes({ step: evaluation.step, phase: 'evaluation' }, episodes);
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));
     await this.#noteRecords('evaluations', evaluation.step);
     this.#drawn?.evaluations.push(evaluation);
     await this.#drawCurve();
     await this.#markBest();
+  }
+
+  async #writeEpisodes(at: Pick<RecordedEpisode, 'step' | 'phase'>, records: readonly EpisodeRecord[]): Promise<void> {
+    const places = await writing(this.episodes.dir, () => this.episodes.append(at, records));
+    await this.#indexing(() => this.#index.append(at, records, places));
+  }
+
+  /** An index that cannot be written never ends a run: a reader scans the lines instead. */
+  async #indexing(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (thrown) {
+      if (!this.#hasNoIndex)
+        this.#onNotice(`The index of the episodes could not be written; readers scan them: ${toErrorMessage(thrown)}`);
+      this.#hasNoIndex = true;
+    }
   }
 
   /** Saves a checkpoint. By default the three newest are kept; 0 keeps all. */
@@ -209,6 +235,7 @@ export class RunFolder {
     await removeLeftovers(this.dir);
     const evaluated = new Set((await this.readEvaluations()).map(({ step }) => step));
     const repairs = [...(await writing(this.episodes.dir, () => this.episodes.rewind(lastStep, evaluated)))];
+    await this.#indexing(() => this.#index.rewind(this.episodes));
     const abandoned = await writing(this.checkpoints.dir, () => this.checkpoints.rewind(lastStep));
     if (abandoned.length > 0)
       repairs.push(`Checkpoints after step ${lastStep} are set aside: ${abandoned.join(', ')}.`);

@@ -59,6 +59,7 @@ describe('train', () => {
       'code.json',
       'config.yaml',
       'episodes',
+      'index',
       'log.jsonl',
       'metrics.jsonl',
       'report.html',

@@ -1,7 +1,6 @@
-import { ConfigError, EnvironmentError, EnvironmentOutage, type Task } from '@agentjet/core';
+import { ConfigError, EnvironmentError, EnvironmentOutage, isAgentsFailure, type Task } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import type { Tuner } from '../contract.js';
-import { isAgentsFailure } from '../episode/episode-error.js';
 import { runEpisode, type EpisodeOptions } from '../episode/run-episode.js';
 import type { Judge } from '../judge.js';
 import type { Environment, Session } from './environment.js';

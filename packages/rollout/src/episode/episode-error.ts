@@ -32,23 +32,6 @@ type FailedCalls = {
 };
 
 /**
- * Codes of errors that mean that a judge or an environment is broken or missing. The agent did not fail then, but
- * another attempt would not help.
- */
-const othersCodes: ReadonlySet<string> = new Set([
-  'judge_failed',
-  'bad_verdict',
-  'no_judge',
-  'bad_answer',
-  'not_opened',
-]);
-
-/** True if the agent itself failed. Only such a failure may count as a wrong answer. */
-export function isAgentsFailure({ code, outage }: EpisodeError): boolean {
-  return outage === undefined && !othersCodes.has(code);
-}
-
-/**
  * Describes why an episode failed, as data. An error of AgentJet is used as it is, even if a framework has wrapped it.
  * Any other error comes from the user's code, and keeps the part of its stack in that code.
  */

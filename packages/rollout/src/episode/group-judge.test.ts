@@ -1,9 +1,8 @@
-import { Outage, type Task, type Verdict } from '@agentjet/core';
+import { isAgentsFailure, Outage, type Task, type Verdict } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import type { Episode } from '../contract.js';
 import { sampledElsewhere } from '../sampling-defaults.js';
 import { createJudge, type GroupContext, type GroupJudge } from '../judge.js';
-import { isAgentsFailure } from './episode-error.js';
 import { runGroups, type GroupsOptions } from './run-groups.js';
 
 const task = (taskId: string): Task => ({ taskId, mainQuery: '', initMessages: [], metadata: {} });

@@ -2,6 +2,7 @@ import {
   type ChatModel,
   type ChatResponse,
   ConfigError,
+  isAgentsFailure,
   type Task,
   type Verdict,
   type WorkflowOutput,
@@ -13,7 +14,7 @@ import type { Episode, Tuner } from '../contract.js';
 import { createScriptedEngine, type ScriptedReply } from '../testing.js';
 import { Workflow, type WorkflowSource } from '../workflow.js';
 import type { JudgeContext } from '../judge.js';
-import { isAgentsFailure, type EpisodeError } from './episode-error.js';
+import type { EpisodeError } from './episode-error.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));

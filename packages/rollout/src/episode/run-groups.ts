@@ -1,9 +1,15 @@
 import { setMaxListeners } from 'node:events';
-import { drawName, placeSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
+import {
+  drawName,
+  isAgentsFailure,
+  placeSeed,
+  type EpisodeGroup,
+  type RewardedEpisode,
+  type Task,
+} from '@agentjet/core';
 import type { Episode } from '../contract.js';
 import { isGroupJudge } from '../judge.js';
 import { runPlace, type Attempt, type AttemptKeeper, type PlaceOutcome } from './attempts.js';
-import { isAgentsFailure } from './episode-error.js';
 import { GroupVerdicts } from './group-verdicts.js';
 import { isSamplingMixed } from './mixed-sampling.js';
 import { ownTurn } from './own-turn.js';

@@ -1,0 +1,16 @@
+/**
+ * Codes of errors that mean that a judge or an environment is broken or missing. The agent did not fail then, but
+ * another attempt would not help.
+ */
+const othersCodes: ReadonlySet<string> = new Set([
+  'judge_failed',
+  'bad_verdict',
+  'no_judge',
+  'bad_answer',
+  'not_opened',
+]);
+
+/** True if the agent itself failed. Only such a failure may count as a wrong answer. */
+export function isAgentsFailure({ code, outage }: { readonly code: string; readonly outage?: unknown }): boolean {
+  return outage === undefined && !othersCodes.has(code);
+}

@@ -1,0 +1,13 @@
+import { kindOf, type Task } from '@agentjet/core';
+
+/** The kind of a group's task, from the first episode that has a kind. An attempt that was lost in a swarm has none. */
+export function kindOfGroup(
+  episodes: readonly { readonly task: Pick<Task, 'metadata'> }[],
+  field: string | null,
+): string | undefined {
+  for (const { task } of episodes) {
+    const kind = kindOf(task, field);
+    if (kind !== undefined) return kind;
+  }
+  return undefined;
+}

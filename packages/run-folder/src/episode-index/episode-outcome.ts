@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+import type { RecordKeys } from './record-keys.js';
+
+/** What an episode was asked, what was expected, and what came of it, in words. A missing key was not recorded. */
+export type EpisodeOutcome = {
+  /** The task's text. It may be cut: the tokens hold the whole text. */
+  readonly question?: string;
+  /** The right answer in the task's metadata. */
+  readonly expected?: string;
+  /** What the agent answered: what its workflow returned as the answer, or else the last message of an agent. */
+  readonly answered?: string;
+  /** Why the judge gave this reward. */
+  readonly reason?: string;
+  /** Why the episode failed. */
+  readonly error?: string;
+};
+
+/** Fields of task metadata that usually hold the right answer, the most telling first. */
+const usualFields: readonly string[] = [
+  'answer',
+  'answers',
+  'expected',
+  'expected_answer',
+  'correct_answer',
+  'right_answer',
+  'gold',
+  'gold_answer',
+  'golden_answer',
+  'golden_answers',
+  'ground_truth',
+  'reference_answer',
+  'reference',
+  'target',
+  'label',
+  'solution',
+];
+
+/**
+ * Reads the outcome from the fields of a line. The run's judge may name the fields of task and workflow that it
+ * compares. Without a name, the first usual field counts.
+ */
+export function toEpisodeOutcome(
+  fields: JsonObject,
+  { taskField, outputField = 'answer' }: Pick<RecordKeys, 'taskField' | 'outputField'> = {},
+): EpisodeOutcome {
+  const { main_query: query, task_metadata: task, metadata, answer, reason, error } = fields;
+  const expected = expectedIn(task, taskField);
+  const returned = isJsonObject(metadata) ? metadata[outputField] : undefined;
+  return withoutMissing({
+    question: toText(query),
+    expected: toText(expected),
+    answered: toText(returned) ?? toText(answer),
+    reason: toText(reason),
+    error: isJsonObject(error) ? toText(error['message']) : undefined,
+  });
+}
+
+function expectedIn(task: unknown, taskField: string | undefined): unknown {
+  if (!isJsonObject(task)) return undefined;
+  const field = [...(taskField === undefined ? [] : [taskField]), ...usualFields].find(
+    (name) => toText(task[name]) !== undefined,
+  );
+  return field === undefined ? undefined : task[field];
+}
+
+/** Prints a value as people read it. Undefined if it says nothing. */
+function toText(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function withoutMissing(values: { readonly [name in keyof EpisodeOutcome]: string | undefined }): EpisodeOutcome {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,44 @@
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { isJsonObject, parseJson } from '@agentjet/core';
+import { episodeFileName } from '../episode-files.js';
+import { readTextFile } from '../json-lines.js';
+import { isEpisodeRow, type EpisodeRow } from './episode-row.js';
+
+export const indexDirOf = (runDir: string): string => path.join(runDir, 'index');
+
+/** index/step-000012.jsonl: one row per episode of a step, in the order of the lines in episodes/. */
+export const indexFileOf = (runDir: string, step: number): string =>
+  path.join(indexDirOf(runDir), episodeFileName(step));
+
+/**
+ * Returns the rows at the beginning of an index that follow each other without a gap, for a file of episodes with
+ * `size` bytes. Rows after a gap, a torn row, or a row that the file contradicts are left out: the reader scans the
+ * lines instead. The index is a copy of what the lines hold, so losing it loses nothing.
+ */
+export async function readIndex(indexFile: string, file: string, size: number): Promise<readonly EpisodeRow[]> {
+  const rows: EpisodeRow[] = [];
+  let end = 0;
+  for (const line of (await readTextFile(indexFile)).split('\n')) {
+    const row = parseJson(line);
+    if (!isJsonObject(row) || !isEpisodeRow(row)) break;
+    const known = row as unknown as EpisodeRow;
+    if (known.offset !== end || known.offset + known.length + 1 > size) break;
+    rows.push(known);
+    end = known.offset + known.length + 1;
+  }
+  return (await isOf(file, rows.at(-1))) ? rows : [];
+}
+
+/** Whether the line of the row begins with its episode. If the last row fits, the file was not written anew since. */
+async function isOf(file: string, row: EpisodeRow | undefined): Promise<boolean> {
+  if (row === undefined) return true;
+  const beginning = Buffer.from(`{"episode_id":${JSON.stringify(row.episode_id)},`);
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(beginning.length), 0, beginning.length, row.offset);
+    return buffer.equals(beginning);
+  } finally {
+    await handle.close();
+  }
+}
