@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { JsonObject } from '@agentjet/core';
-import { episodeFileOf, EpisodeFiles } from '../episode-files.js';
+import { episodeFileOf, type EpisodeFiles } from '../episode-files.js';
 import type { RecordedEpisode } from '../episode-record.js';
 import { reading } from '../file-error.js';
 import { readJsonLineAt } from '../json-lines.js';
