@@ -207,7 +207,7 @@ describe('the index', () => {
     expect(notices).toEqual([expect.stringMatching(/index of the episodes could not be written/)]);
   });
 
-  it('holds the same as the lines, whatever episodes hold', async () => {
+  it('holds the same as the lines for any content of episodes', async () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const text = fc.string({ unit: 'grapheme' });
     const episode = fc.record(
