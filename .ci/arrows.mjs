@@ -163,6 +163,7 @@ export const arrows = {
   ],
   '@agentjet/cli': [
     '@agentjet/core',
+    '@agentjet/diagnose',
     '@agentjet/inputs',
     '@agentjet/inspect',
     '@agentjet/job',

@@ -54,6 +54,7 @@ export type JudgeFlags = {
   readonly successFrom?: string;
   readonly json?: boolean;
 };
+export type DoctorFlags = { readonly json?: boolean };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** Reads the version of this package. */
@@ -75,6 +76,7 @@ Examples:
   ajet --conf math_agent.yaml --resume                     continue the newest run of this experiment
   ajet sft --conf math_agent.yaml sft.transcripts=<run>   learn to answer as a collected large model did
   ajet eval --conf math_agent.yaml --checkpoint <run>      measure that run's model on the evaluation tasks
+  ajet doctor <run>                                        why a run does not learn
   ajet inspect <run> <episode>                             an episode token by token
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
@@ -140,6 +142,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await inspectRun(run, episode, flags));
     });
 
+  addDoctor(program, setExitCode);
   addProbe(program, setExitCode);
   addSft(program, setExitCode);
   addInit(program, setExitCode);
@@ -149,6 +152,21 @@ export function createProgram(setExitCode: (code: number) => void): Command {
   addExport(program, setExitCode);
   addSwarm(program, setExitCode);
   return program;
+}
+
+function addDoctor(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('doctor')
+    .description('Says what keeps a run from learning: at most five findings, with figures, episodes and what helps.')
+    .argument(
+      '<run>',
+      "a run folder, or metrics alone: metrics.jsonl, TRL's trainer_state.json, the log of verl's file logger",
+    )
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (run: string, flags: DoctorFlags) => {
+      const { doctor } = await import('./commands/doctor.js');
+      setExitCode(await doctor(run, flags));
+    });
 }
 
 function addProbe(program: Command, setExitCode: (code: number) => void): void {

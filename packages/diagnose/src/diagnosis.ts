@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import { RunHistory, type EarlierLines } from './history.js';
-import type { EpisodeFacts, Finding, Rule } from './rule.js';
+import type { EpisodeFacts, RuleFinding, Rule } from './rule.js';
 import { rules as allRules } from './rules.js';
 import { collapseOf } from './rules/collapse.js';
 
@@ -26,7 +26,7 @@ export class Diagnosis {
   }
 
   /** `episodes` are the episodes since the last call. */
-  look(line: NewLine, episodes: readonly EpisodeFacts[]): readonly Finding[] {
+  look(line: NewLine, episodes: readonly EpisodeFacts[]): readonly RuleFinding[] {
     if ('step' in line) this.#history.addStep(line.step);
     else this.#history.addEvaluation(line.evaluation);
     const records = this.#history.records(episodes);

@@ -31,7 +31,7 @@ export type RunRecords = {
   readonly episodes: readonly EpisodeFacts[];
 };
 
-export type Finding = {
+export type RuleFinding = {
   /** The message names the problem with its figure, and the remedy. */
   readonly message: string;
 };
@@ -44,5 +44,5 @@ export interface Rule {
    * Returns a finding, or undefined if the records do not show the problem. It is called after every step, so it must
    * be fast.
    */
-  find(records: RunRecords): Finding | undefined;
+  find(records: RunRecords): RuleFinding | undefined;
 }

@@ -2,13 +2,18 @@ import { AgentJetJob, type JobResult, type SftResult, type TuneOptions } from 'a
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
+import { describeEnd } from './end-findings.js';
 import { listOverrides } from './list-overrides.js';
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Runs `ajet --conf`, which trains or debugs. Returns the exit code. */
 export function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
-  return train(flags, overrides, async (job, options) => toJson(await job.tune(options)));
+  return train(flags, overrides, async (job, options, writeLine) => {
+    const result = await job.tune(options);
+    for (const line of await describeEnd(result)) writeLine(line);
+    return toJson(result);
+  });
 }
 
 /** Runs `ajet sft` and returns the exit code. */
@@ -19,19 +24,20 @@ export function runSftJob(flags: RunFlags, overrides: readonly string[]): Promis
 async function train(
   flags: RunFlags,
   overrides: readonly string[],
-  run: (job: AgentJetJob, options: TuneOptions) => Promise<object>,
+  run: (job: AgentJetJob, options: TuneOptions, writeLine: (line: string) => void) => Promise<object>,
 ): Promise<number> {
   const output = createOutput(flags);
   const onFirst = (): void =>
     output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
-    const result = await run(job, {
+    const options = {
       onEvent: output.listener,
       signal,
       resume: flags.run ?? flags.resume ?? false,
       ...(flags.from === undefined ? {} : { from: flags.from }),
-    });
+    };
+    const result = await run(job, options, output.writeLine);
     output.writeJson(result);
     return 0;
   });

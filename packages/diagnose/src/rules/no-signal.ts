@@ -1,6 +1,6 @@
 import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import type { Finding, Rule, RunRecords } from '../rule.js';
+import type { RuleFinding, Rule, RunRecords } from '../rule.js';
 import { meanSuccess, nameSteps, sumOf } from '../sums.js';
 
 /** With a success rate above `high` the model has learned its tasks, and below `low` it hardly solves any. */
@@ -25,7 +25,7 @@ export const noSignal: Rule = {
 
 type Counts = { readonly groups: number; readonly skipped: number; readonly failed: number };
 
-function explain(records: RunRecords, counts: Counts): Finding | undefined {
+function explain(records: RunRecords, counts: Counts): RuleFinding | undefined {
   const { steps, evaluations } = records;
   const success = meanSuccess(steps);
   if (success < low) return { message: `${describe(records, counts)} ${tooHard(records, success)}` };

@@ -1,0 +1,23 @@
+import type { ExaminedRun, FigureName } from './examined-run.js';
+import type { Finding } from './finding.js';
+
+/** Records that a cause needs: figures, evaluations on held-out tasks, parts of the reward, or episodes. */
+export type Need = FigureName | 'evaluations' | 'parts' | 'episodes';
+
+/** What a cause saw in a run. */
+export type Sighting = Pick<Finding, 'summary' | 'cure' | 'taken'> &
+  Partial<Pick<Finding, 'asks' | 'since' | 'episodes'>>;
+
+/** One thing that can keep a run from learning. It is a file in `causes` and a line in `causes.ts`. */
+export type Cause = {
+  /** The name in snake_case. */
+  readonly name: string;
+  /** The cause is looked for only if the run has all of these. */
+  readonly needs: readonly Need[];
+  /** The limit that `look` uses, and the reason for it. */
+  readonly threshold: string;
+  /** Causes that follow from this one. They rank after it. */
+  readonly explains: readonly string[];
+  /** Returns undefined if the run does not show the cause. */
+  readonly look: (run: ExaminedRun) => Sighting | undefined;
+};

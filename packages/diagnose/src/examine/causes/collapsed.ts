@@ -1,0 +1,78 @@
+import { wilsonInterval } from '@agentjet/core/success';
+import type { Cause } from '../cause.js';
+import type { ExaminedRun } from '../examined-run.js';
+import { between, mean, type Series } from '../figures/series.js';
+import { areShares, countGroups } from '../outcome.js';
+import { figure, setting } from '../words.js';
+
+/** The rule that watches a running job has the same. */
+const mostShare = 0.5;
+
+type Level = { readonly rate: number; readonly low: number; readonly high: number; readonly step: number };
+
+export const collapsed: Cause = {
+  name: 'collapsed',
+  needs: [],
+  threshold: 'success under half of its best, with 95% intervals that do not touch',
+  explains: [
+    'never_solved',
+    'no_spread',
+    'zero_gradients',
+    'lost_variety',
+    'stopped_learning',
+    'no_gain',
+    'temperature_too_high',
+    'format_not_met',
+    'cut_answers',
+  ],
+  look(run) {
+    for (const { on, levels } of measuresOf(run)) {
+      const last = levels.at(-1);
+      const best = levels.toSorted((left, right) => right.low - left.low)[0];
+      if (last === undefined || best === undefined || best.step >= last.step) continue;
+      if (last.rate >= mostShare * best.rate || last.high >= best.low) continue;
+      const { entropy } = run.figures;
+      const spread =
+        entropy === undefined
+          ? ''
+          : ` Entropy went from ${figure(mean(between(entropy, 0, 0.1).values))} to ${figure(mean(between(entropy, 0.9, 1).values))}.`;
+      return {
+        summary: `The model has lost what it could do: success on ${on} fell from ${figure(best.rate)} at step ${best.step} to ${figure(last.rate)} at step ${last.step}.${spread}`,
+        cure: `Begin again, or resume from a checkpoint near step ${best.step}, with a lower ${setting('trainer_common.optim.lr', run.settings.rate)}${run.settings.usesKl === true ? '' : ', or set trainer_common.use_kl_loss'}. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
+        episodes: failures(run, last.step),
+        since: best.step,
+        taken: 1 - last.rate / best.rate,
+      };
+    }
+    return undefined;
+  },
+};
+
+function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly levels: readonly Level[] }[] {
+  const { success } = run.figures;
+  return [
+    { on: 'held-out tasks', levels: areShares(run.evaluations) ? heldOutLevels(run) : [] },
+    { on: 'training tasks', levels: success === undefined ? [] : trainingLevels(run, success) },
+  ];
+}
+
+const heldOutLevels = ({ evaluations }: ExaminedRun): readonly Level[] =>
+  evaluations.map(({ step, score, low, high }) => ({
+    step,
+    rate: score,
+    low: low ?? Math.max(0, score - 0.1),
+    high: high ?? Math.min(1, score + 0.1),
+  }));
+
+/** The mean of each tenth of the run. */
+function trainingLevels(run: ExaminedRun, success: Series): readonly Level[] {
+  const stretches = Math.min(10, success.values.length);
+  return Array.from({ length: stretches }, (_, at) => {
+    const stretch = between(success, at / stretches, (at + 1) / stretches);
+    const rate = mean(stretch.values);
+    return { step: stretch.steps.at(-1) ?? 0, rate, ...wilsonInterval(rate, countGroups(run, stretch)) };
+  });
+}
+
+const failures = ({ episodes = [] }: ExaminedRun, step: number): readonly string[] =>
+  episodes.filter((episode) => episode.step === step && !episode.success).map(({ id }) => id);

@@ -1,0 +1,30 @@
+import type { Cause } from '../cause.js';
+import { between, mean } from '../figures/series.js';
+import { percent, setting } from '../words.js';
+
+/** Each cut answer is trained with the reward of an unfinished one. A share of 5% is as large as many gains of a step. */
+const leastShare = 0.05;
+const leastAnswers = 20;
+
+export const cutAnswers: Cause = {
+  name: 'cut_answers',
+  needs: ['cut'],
+  threshold: '5% of the answers in the last quarter of the run: each is rewarded as an unfinished answer',
+  explains: ['length_drift', 'never_solved', 'format_not_met', 'hollow_reward', 'stopped_learning', 'no_gain'],
+  look({ figures: { cut }, episodes, settings }) {
+    if (cut === undefined) return undefined;
+    const late = between(cut, 0.75, 1);
+    const share = mean(late.values);
+    if (share < leastShare) return undefined;
+    const [first = 0] = late.steps;
+    const recent = episodes?.filter(({ phase, step }) => phase === 'train' && step >= first) ?? [];
+    if (recent.length > 0 && recent.reduce((sum, { answers }) => sum + answers, 0) < leastAnswers) return undefined;
+    return {
+      summary: `${percent(share)} of the answers since step ${first} were cut at a token limit, so the agent got them unfinished.`,
+      cure: `Raise ${setting('rollout.max_response_length_in_one_turn', settings.answerLimit)}, or ${setting('rollout.max_model_len', settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
+      episodes: recent.filter((episode) => episode.cut > 0).map(({ id }) => id),
+      since: first,
+      taken: share,
+    };
+  },
+};

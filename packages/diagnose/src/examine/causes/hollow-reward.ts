@@ -1,0 +1,89 @@
+import type { Cause } from '../cause.js';
+import type { ExaminedRun } from '../examined-run.js';
+import { changeBetween, rises, type Change } from '../figures/change.js';
+import { between, type Series, since } from '../figures/series.js';
+import { evaluationSeries, isGood } from '../outcome.js';
+import { figure } from '../words.js';
+
+/** Success that follows the reward gains as much as it. Under a quarter of that, the reward is earned by something else. */
+const leastShare = 0.25;
+
+export const hollowReward: Cause = {
+  name: 'hollow_reward',
+  needs: ['reward'],
+  threshold: 'success gains under a quarter of what the reward gains, relative to their scales',
+  explains: ['no_spread', 'stopped_learning', 'no_gain', 'solved_from_start'],
+  look(run) {
+    if (isGood(run)) return undefined;
+    for (const { on, series } of measuresOf(run)) {
+      const found = compare(run.figures.reward, series);
+      if (found !== undefined)
+        return {
+          summary: `The reward rose from ${figure(found.reward.before)} to ${figure(found.reward.after)}, but ${on} went from ${figure(found.success.before)} to ${figure(found.success.after)}.`,
+          cure: 'Read the episodes with the highest reward: the reward pays for something that does not solve the task. Then change the judge or its parts; keep the checkpoint with the best success (trainer_common.keep_best: success_rate).',
+          episodes: paid(run),
+          since: found.from,
+          taken: 1 - Math.max(0, found.share),
+        };
+    }
+    return undefined;
+  },
+};
+
+/** Success in training is compared first, because the same episodes earned the reward. */
+function measuresOf({
+  figures,
+  evaluations,
+}: ExaminedRun): readonly { readonly on: string; readonly series: Series }[] {
+  return [
+    ...(figures.success === undefined ? [] : [{ on: 'success on the same episodes', series: figures.success }]),
+    ...(evaluations.length < 3 ? [] : [{ on: 'the score on held-out tasks', series: evaluationSeries(evaluations) }]),
+  ];
+}
+
+type Comparison = { readonly reward: Change; readonly success: Change; readonly share: number; readonly from: number };
+
+/** Compares over the whole run, and over its second half. */
+function compare(reward: Series | undefined, success: Series): Comparison | undefined {
+  if (reward === undefined) return undefined;
+  const [first = 0, last = 0] = [reward.steps[0], reward.steps.at(-1)];
+  for (const from of [first, (first + last) / 2]) {
+    const found = compareSince(from, { reward, success });
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function compareSince(
+  from: number,
+  all: { readonly reward: Series; readonly success: Series },
+): Comparison | undefined {
+  const [reward, success] = [changeSince(from, all.reward), changeSince(from, all.success)];
+  if (reward === undefined || success === undefined || !rises(reward)) return undefined;
+  const grown = reward.difference / scaleOf(all.reward);
+  const followed = success.difference / scaleOf(all.success);
+  const bound = success.high / scaleOf(all.success);
+  if (grown < 0.1 || followed >= leastShare * grown || bound >= grown) return undefined;
+  return { reward, success, share: followed / grown, from };
+}
+
+function changeSince(from: number, series: Series): Change | undefined {
+  const stretch = since(series, from);
+  const share = Math.max(0.15, 1 / Math.max(1, stretch.values.length));
+  return changeBetween(series, { from: between(stretch, 0, share), to: between(stretch, 1 - share, 1) });
+}
+
+/** Shares are compared as they are. Rewards of another scale are compared by the range that they went through. */
+function scaleOf({ values }: Series): number {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return least >= -0.5 && most <= 1.5 ? 1 : most - least;
+}
+
+function paid({ episodes = [] }: ExaminedRun): readonly string[] {
+  const last = episodes.reduce((most, { step, phase }) => (phase === 'train' ? Math.max(most, step) : most), 0);
+  return episodes
+    .filter(({ step, phase, success }) => phase === 'train' && step === last && !success)
+    .toSorted((left, right) => (right.reward ?? 0) - (left.reward ?? 0))
+    .slice(0, 3)
+    .map(({ id }) => id);
+}

@@ -1,0 +1,53 @@
+import type { Cause } from '../cause.js';
+import { between, mean } from '../figures/series.js';
+import { outcomeOf, trainingSuccess, type Outcome } from '../outcome.js';
+import { describeOutcome, percent } from '../words.js';
+
+/** The rule that watches a running job has the same. */
+const leastSuccess = 0.9;
+
+export const solved: Cause = {
+  name: 'always_solved',
+  needs: ['equal_groups'],
+  threshold: 'success that may be 0.9 or more, and over half of the groups with equal rewards',
+  explains: ['no_spread', 'zero_gradients', 'stopped_learning', 'no_gain', 'lost_variety'],
+  look(run) {
+    const { equal_groups: equal } = run.figures;
+    if (equal === undefined) return undefined;
+    const late = between(equal, 0.75, 1);
+    const share = mean(late.values);
+    const success = outcomeOf(run);
+    if (share <= 0.5 || success === undefined || success.high < leastSuccess || success.rate < leastSuccess - 0.1)
+      return undefined;
+    return isFromStart(run) ? tooEasy(share, success) : learned(run, { share, success });
+  },
+};
+
+function isFromStart(run: Parameters<Cause['look']>[0]): boolean {
+  const { equal_groups: equal } = run.figures;
+  const first = trainingSuccess(run, 0, 0.1);
+  return (first?.rate ?? 0) >= leastSuccess && equal !== undefined && mean(between(equal, 0, 0.1).values) > 0.5;
+}
+
+function tooEasy(share: number, success: Outcome) {
+  return {
+    summary: `The model solved the tasks from the start: ${describeOutcome(success)}, and ${percent(share)} of the groups have equal rewards and train nothing.`,
+    cure: 'Use harder tasks, or let task_reader.difficulty leave out those that are always solved.',
+    taken: share,
+  };
+}
+
+function learned(
+  { figures: { equal_groups: equal } }: Parameters<Cause['look']>[0],
+  { share, success }: { readonly share: number; readonly success: Outcome },
+) {
+  const values = equal?.values ?? [];
+  const at = values.findIndex((_, index) => mean(values.slice(index, index + 5)) > 0.5);
+  return {
+    asks: 'nothing' as const,
+    summary: `The model has learned its tasks: ${describeOutcome(success)}. ${percent(share)} of the last groups are solved by all of their episodes, so further steps change little.`,
+    cure: 'Nothing is wrong. To learn more, use harder tasks (task_reader.difficulty leaves out those that are always solved).',
+    ...(at >= 0 && { since: equal?.steps[at] ?? 0 }),
+    taken: share,
+  };
+}

@@ -1,0 +1,64 @@
+import type { Cause } from '../cause.js';
+import { changeBetween, rises } from '../figures/change.js';
+import { fitSlope } from '../figures/line.js';
+import { between, noiseOf, since, type Series } from '../figures/series.js';
+import { isGood } from '../outcome.js';
+import { figure, setting } from '../words.js';
+
+/** The flat stretch has at least this share of the steps, and at least this many. */
+const leastShare = 0.4;
+const leastSteps = 20;
+/** Over the flat stretch, a run that still learned at a tenth of its earlier pace would have been seen. */
+const pace = 0.1;
+
+export const stoppedLearning: Cause = {
+  name: 'stopped_learning',
+  needs: ['reward'],
+  threshold: 'flat for 40% of the run: even the upper end of its 95% interval is under a tenth of the earlier pace',
+  explains: ['no_gain'],
+  look(run) {
+    const series = run.figures.success ?? run.figures.reward;
+    if (series === undefined || isGood(run)) return undefined;
+    const flat = findFlat(series);
+    if (flat === undefined) return undefined;
+    return {
+      summary: `The run stopped learning at step ${flat.step}: the reward rose from ${figure(flat.from)} to ${figure(flat.level)} before, and stayed there for the remaining ${flat.steps} steps.`,
+      cure: `See what the failing tasks share (ajet inspect). What helps most often: other or harder tasks, a larger group (${setting('rollout.num_repeat', run.settings.groupSize)}), a reward with more values, or the end of the run.`,
+      since: flat.step,
+      taken: flat.steps / series.values.length,
+    };
+  },
+};
+
+type Flat = { readonly step: number; readonly steps: number; readonly from: number; readonly level: number };
+
+/** The longest flat stretch at the end. Undefined if there is none, or nothing was learned before it. */
+function findFlat(series: Series): Flat | undefined {
+  const noise = noiseOf(series);
+  if (noise === undefined) return undefined;
+  for (let at = 0.05; at <= 1 - leastShare; at += 0.05) {
+    const tail = between(series, at, 1);
+    if (tail.values.length < leastSteps) return undefined;
+    const head = between(series, 0, at);
+    const gain = changeBetween(series, { from: between(series, 0, Math.min(at, 0.05)), to: tail, noise });
+    const [start = 0, first = 0, last = 0] = [series.steps[0], tail.steps[0], tail.steps.at(-1)];
+    const line = fitSlope(tail, noise);
+    if (gain === undefined || line === undefined || !rises(gain) || gain.difference < 3 * noise) continue;
+    const earlier = gain.difference / Math.max(1, first - start);
+    if (line.high < pace * earlier && head.values.length > 0 && isLevel(tail, noise))
+      return {
+        step: first,
+        steps: since(series, first).values.length,
+        from: gain.before,
+        level: gain.after,
+        ...(last >= 0 && {}),
+      };
+  }
+  return undefined;
+}
+
+/** Whether the two halves of the stretch have the same mean within their noise. */
+function isLevel(tail: Series, noise: number): boolean {
+  const change = changeBetween(tail, { from: between(tail, 0, 0.5), to: between(tail, 0.5, 1), noise });
+  return change !== undefined && change.low <= 0;
+}

@@ -1,0 +1,101 @@
+import type { Examination } from './finding.js';
+import type { Series } from './figures/series.js';
+
+/** The names of the figures that causes read. Every source maps the names of its own metrics to them. */
+export const figureNames = [
+  'reward', // mean reward of the training episodes
+  'success', // share of the training episodes that succeeded
+  'equal_groups', // share of groups whose rewards are all equal
+  'entropy', // nats per token
+  'kl', // nats per token to the reference model
+  'clipped', // share of tokens whose gradient the clip removed
+  'grad_norm', // before it is clipped
+  'rate', // learning rate
+  'answer_tokens', // mean tokens of an answer, or of an episode's answers
+  'cut', // share of answers that a token limit cut
+  'gap', // mean difference between the log-probabilities of sampler and trainer, in nats
+  'outages', // share of attempts that were lost to outages
+  'failed', // share of episodes that failed
+] as const;
+
+export type FigureName = (typeof figureNames)[number];
+
+/** An evaluation on held-out tasks. */
+export type EvaluationPoint = {
+  readonly step: number;
+  /** Success from 0 to 1, or a score of any scale if the source has no success. */
+  readonly score: number;
+  /** The 95% interval of the score. Absent if it is not known. */
+  readonly low?: number;
+  readonly high?: number;
+  readonly temperature?: number;
+  /** Success by kind of task. */
+  readonly kinds?: ReadonlyMap<
+    string,
+    { readonly rate: number; readonly low: number; readonly high: number; readonly tasks: number }
+  >;
+};
+
+/** The settings that causes quote. A setting is absent if the source does not know it. */
+export type ExaminedSettings = {
+  readonly groupSize?: number;
+  readonly temperature?: number;
+  readonly rate?: number;
+  readonly answerLimit?: number;
+  readonly contextLimit?: number;
+  readonly usesKl?: boolean;
+  readonly entropyCoefficient?: number;
+  readonly clip?: number;
+  /** Optimizer steps that train the same samples, or samples of an older policy. */
+  readonly trainsStale?: boolean;
+  readonly reportBy?: string;
+  readonly judge?: string;
+};
+
+/** The part of an episode's record that causes read. */
+export type EpisodeOf = {
+  readonly id: string;
+  readonly step: number;
+  readonly phase: 'train' | 'evaluation';
+  readonly group: string;
+  readonly task: string;
+  readonly status: 'completed' | 'failed';
+  readonly reward: number | undefined;
+  readonly success: boolean;
+  readonly parts: Readonly<Record<string, number>>;
+  readonly reason: string | undefined;
+  readonly error: { readonly code: string; readonly message: string; readonly outage: boolean } | undefined;
+  readonly seconds: number;
+  readonly tokens: number;
+  readonly answers: number;
+  readonly cut: number;
+  /** Tool calls that could not be used: not readable, of unknown tools, or with wrong arguments. */
+  readonly badCalls: number;
+  readonly swallowed: number;
+  /** Turns that began a new branch, by cause. */
+  readonly forks: Readonly<Record<string, number>>;
+  readonly kind: string | undefined;
+  /** What the agent answered in the end, if the record has it. */
+  readonly answer: string | undefined;
+  /** The right answer, if the record has it. */
+  readonly expected: string | undefined;
+  /** Equal for episodes in which the model saw and wrote the same tokens. */
+  readonly tokensHash: string;
+};
+
+/** The records of a run as causes read them, wherever they come from. */
+export type ExaminedRun = {
+  readonly source: Examination['source'];
+  readonly steps: number;
+  readonly figures: Readonly<Partial<Record<FigureName, Series>>>;
+  /** The number of groups in each step, as far as it is known. */
+  readonly groups: Series;
+  /** The parts of the reward by name. */
+  readonly parts: ReadonlyMap<string, Series>;
+  readonly evaluations: readonly EvaluationPoint[];
+  readonly settings: ExaminedSettings;
+  /** The number of training tasks. */
+  readonly trainingTasks?: number;
+  /** Undefined if the source has metrics alone. */
+  readonly episodes: readonly EpisodeOf[] | undefined;
+};

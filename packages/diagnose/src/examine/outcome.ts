@@ -1,0 +1,79 @@
+import { wilsonInterval, type Interval } from '@agentjet/core/success';
+import type { EvaluationPoint, ExaminedRun } from './examined-run.js';
+import { changeBetween, type Change } from './figures/change.js';
+import { between, mean, noiseOf, toSeries, type Series } from './figures/series.js';
+
+/** From this success on, a run counts as learned: what remains is a matter of tasks and not of training. */
+export const goodSuccess = 0.8;
+
+export type Outcome = Interval & { readonly rate: number; readonly on: 'held-out tasks' | 'training tasks' };
+
+export const evaluationSeries = (evaluations: readonly EvaluationPoint[]): Series =>
+  toSeries(
+    evaluations,
+    ({ step }) => step,
+    ({ score }) => score,
+  );
+
+/** Whether the scores are shares, so that they can be compared with success. */
+export const areShares = (evaluations: readonly EvaluationPoint[]): boolean =>
+  evaluations.length > 0 && evaluations.every(({ score }) => score >= 0 && score <= 1);
+
+/** Success at the end of the run, on held-out tasks if they were evaluated. Undefined if nothing says it. */
+export function outcomeOf(run: ExaminedRun): Outcome | undefined {
+  const last = lastEvaluations(run);
+  return last ?? trainingSuccess(run, 0.75);
+}
+
+/** Success on the training tasks from a share of the run on, with the interval of so many groups. */
+export function trainingSuccess(run: ExaminedRun, from: number, to = 1): Outcome | undefined {
+  const { success } = run.figures;
+  if (success === undefined || success.values.length === 0) return undefined;
+  const stretch = between(success, from, to);
+  const rate = mean(stretch.values);
+  return { rate, ...wilsonInterval(rate, countGroups(run, stretch)), on: 'training tasks' };
+}
+
+/** The number of groups in these steps. A step whose groups were not counted has one. */
+export function countGroups({ groups }: ExaminedRun, { steps }: Series): number {
+  const counts = new Map(groups.steps.map((step, at) => [step, groups.values[at] ?? 1]));
+  return steps.reduce((sum, step) => sum + (counts.get(step) ?? 1), 0);
+}
+
+function lastEvaluations({ evaluations }: ExaminedRun): Outcome | undefined {
+  const last = evaluations.at(-1);
+  if (last === undefined || !areShares(evaluations)) return undefined;
+  if (last.low !== undefined && last.high !== undefined)
+    return { rate: last.score, low: last.low, high: last.high, on: 'held-out tasks' };
+  const series = evaluationSeries(evaluations);
+  const stretch = between(series, 0.75, 1);
+  const rate = mean(stretch.values);
+  const margin = (1.96 * (noiseOf(series) ?? 0.5)) / Math.sqrt(stretch.values.length);
+  return { rate, low: Math.max(0, rate - margin), high: Math.min(1, rate + margin), on: 'held-out tasks' };
+}
+
+/** The change of the held-out score from the first evaluation to the last ones. Undefined with fewer than two. */
+export function heldOutChange({ evaluations }: ExaminedRun): Change | undefined {
+  const [first, last] = [evaluations[0], evaluations.at(-1)];
+  if (first === undefined || last === undefined || first.step >= last.step) return undefined;
+  const [before, after] = [marginsOf(first), marginsOf(last)];
+  if (before !== undefined && after !== undefined) {
+    const difference = last.score - first.score;
+    return {
+      before: first.score,
+      after: last.score,
+      difference,
+      low: difference - Math.hypot(after.down, before.up),
+      high: difference + Math.hypot(after.up, before.down),
+    };
+  }
+  const series = evaluationSeries(evaluations);
+  return changeBetween(series, { from: between(series, 0, 0.01), to: between(series, 0.8, 1) });
+}
+
+/** How far the interval reaches below and above the score. */
+function marginsOf({ score, low, high }: EvaluationPoint): { readonly down: number; readonly up: number } | undefined {
+  return low === undefined || high === undefined ? undefined : { down: score - low, up: high - score };
+}
+
+export const isGood = (run: ExaminedRun): boolean => (outcomeOf(run)?.rate ?? 0) >= goodSuccess;

@@ -1,0 +1,107 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { AgentJetError, isJsonObject, parseJson, parseJsonObject, toErrorMessage, valueAtPath } from '@agentjet/core';
+import { openRunFolder } from '@agentjet/run-folder';
+import type { EpisodeOf, ExaminedRun, ExaminedSettings } from '../examined-run.js';
+import { toSeries } from '../figures/series.js';
+import { mapMetrics, type MetricsDialect } from './map-metrics.js';
+import { toMetricLine, type MetricLine } from './metric-line.js';
+import { ownMetrics } from './own-metrics.js';
+import { readSettings } from './read-settings.js';
+import { toEpisode } from './to-episode.js';
+import { trlMetrics } from './trl.js';
+import { verlMetrics } from './verl.js';
+
+/**
+ * Reads what causes need from a run folder, or from a file of metrics: metrics.jsonl of a run, TRL's
+ * trainer_state.json or its logs as lines, or verl's file log. Throws AgentJetError `unknown_records` for other files,
+ * and the errors of `openRunFolder`.
+ */
+export async function readRun(where: string): Promise<ExaminedRun> {
+  const isFolder = await stat(where).then(
+    (entry) => entry.isDirectory(),
+    (cause: unknown) => {
+      throw new AgentJetError('unknown_records', `${where} cannot be read: ${toErrorMessage(cause)}.`, { cause });
+    },
+  );
+  return isFolder ? readFolder(where) : readMetrics(where);
+}
+
+async function readFolder(dir: string): Promise<ExaminedRun> {
+  const run = await openRunFolder(dir);
+  const settings = readSettings(await run.readConfig());
+  const [metrics, evaluations] = [await run.readMetrics(), await run.readEvaluations()];
+  const trained = mapMetrics(metrics.flatMap(toLines), { ...ownMetrics, evaluationOf: () => undefined });
+  const evaluated = mapMetrics(evaluations.flatMap(toLines), { ...ownMetrics, figures: {}, partOf: () => undefined });
+  const episodes: EpisodeOf[] = [];
+  for (const step of await run.episodes.steps())
+    for (const line of await run.episodes.readStep(step)) episodes.push(toEpisode(line, settings));
+  const tasks = await countTasks(dir);
+  return {
+    source: 'run folder',
+    ...trained,
+    evaluations: evaluated.evaluations,
+    groups: toSeries(
+      metrics,
+      ({ step }) => step,
+      (line) => line['groups'],
+    ),
+    settings,
+    ...(tasks !== undefined && { trainingTasks: tasks }),
+    episodes: episodes.length === 0 ? undefined : episodes,
+  };
+}
+
+/** A line without a step is not a line of metrics. */
+function toLines(value: unknown): readonly MetricLine[] {
+  const line = toMetricLine(value);
+  return line === undefined ? [] : [line];
+}
+
+async function countTasks(dir: string): Promise<number | undefined> {
+  const text = await readFile(path.join(dir, 'tasks.json'), 'utf8').catch(() => '{}');
+  const tasks = valueAtPath(parseJsonObject(text), ['training', 'tasks']);
+  return typeof tasks === 'number' ? tasks : undefined;
+}
+
+async function readMetrics(file: string): Promise<ExaminedRun> {
+  const { source, dialect, lines, settings = {} } = recognize(await readFile(file, 'utf8'), file);
+  const mapped = mapMetrics(lines, dialect);
+  const groups = toSeries(
+    lines,
+    ({ step }) => step,
+    ({ numbers }) => numbers.get('groups'),
+  );
+  return { source, ...mapped, groups, settings, episodes: undefined };
+}
+
+type Recognized = {
+  readonly source: ExaminedRun['source'];
+  readonly dialect: MetricsDialect;
+  readonly lines: readonly MetricLine[];
+  readonly settings?: ExaminedSettings;
+};
+
+/** The metrics that every line of a run of ours or of TRL has. */
+const ownNames = ['policy_version', 'reward_mean'];
+const trlNames = ['reward', 'rewards', 'kl', 'completions/mean_length'];
+
+function recognize(text: string, file: string): Recognized {
+  const whole = parseJson(text);
+  const history = isJsonObject(whole) ? whole['log_history'] : undefined;
+  if (Array.isArray(history))
+    return { source: 'trainer_state.json', dialect: trlMetrics, lines: history.flatMap(toLines) };
+  const lines = text.split('\n').map(parseJson).filter(isJsonObject);
+  const nested = lines.flatMap(({ step, data }) => (isJsonObject(data) ? toLines({ ...data, step }) : []));
+  if (nested.length > 0) return { source: 'verl', dialect: verlMetrics, lines: nested };
+  const flat = lines.flatMap(toLines);
+  const hasAny = (names: readonly string[]): boolean =>
+    flat.some(({ numbers }) => names.some((name) => numbers.has(name)));
+  if (hasAny(ownNames)) return { source: 'metrics.jsonl', dialect: ownMetrics, lines: flat };
+  if (hasAny(trlNames)) return { source: 'trl', dialect: trlMetrics, lines: flat };
+  const names = [...new Set(flat.flatMap(({ numbers }) => [...numbers.keys()]))].slice(0, 8);
+  throw new AgentJetError(
+    'unknown_records',
+    `${file} is neither a run folder nor metrics that are known: metrics.jsonl of a run, TRL's trainer_state.json or its logs as JSON lines, or the log of verl's file logger. ${names.length === 0 ? 'It has no lines of JSON with a step.' : `Its lines have ${names.join(', ')}.`}`,
+  );
+}
