@@ -40,6 +40,8 @@ const base = {
     untrained: 0,
     repeated: 0,
     truncated: 0,
+    withTools: 0,
+    callingTools: 0,
     malformedToolCalls: 0,
     malformedArguments: 0,
     unknownTools: 0,

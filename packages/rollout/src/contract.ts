@@ -188,6 +188,10 @@ export type CallCounts = {
   readonly repeated: number;
   /** Answers that were cut off by a token limit. */
   readonly truncated: number;
+  /** Answers to requests that offered tools. */
+  readonly withTools: number;
+  /** Answers that call a tool. */
+  readonly callingTools: number;
   /** Tool-call blocks that could not be parsed as calls. */
   readonly malformedToolCalls: number;
   /** Tool calls whose arguments are not a JSON object or do not match the schema of their tool. */

@@ -11,6 +11,22 @@ import { neverSolved } from './causes/never-solved.js';
 import { onePart } from './causes/one-part.js';
 import { solved } from './causes/solved.js';
 import { stoppedLearning } from './causes/stopped-learning.js';
+import { failedEpisodes } from './causes/failed-episodes.js';
+import { swallowedErrors } from './causes/swallowed-errors.js';
+import { outages } from './causes/outages.js';
+import { stragglers } from './causes/stragglers.js';
+import { templateForks } from './causes/template-forks.js';
+import { toolsNotCalled, toolsRefused } from './causes/tools.js';
+import { formatNotMet } from './causes/format-not-met.js';
+import { judgeUndecided, judgeUnstable } from './causes/judge.js';
+import { temperatureTooHigh, temperatureTooLow } from './causes/temperature.js';
+import { noSpread } from './causes/no-spread.js';
+import { oneKind } from './causes/one-kind.js';
+import { tooFewTasks } from './causes/too-few-tasks.js';
+import { samplerGap } from './causes/sampler-gap.js';
+import { rateTooLow } from './causes/rate-too-low.js';
+import { noGain } from './causes/no-gain.js';
+import { swings } from './causes/swings.js';
 import { zeroGradients } from './causes/zero-gradients.js';
 
 /** All causes that `examine` looks for. */
@@ -28,4 +44,23 @@ export const causes: readonly Cause[] = [
   hollowReward,
   onePart,
   stoppedLearning,
+  failedEpisodes,
+  swallowedErrors,
+  outages,
+  stragglers,
+  templateForks,
+  toolsNotCalled,
+  toolsRefused,
+  formatNotMet,
+  judgeUndecided,
+  judgeUnstable,
+  temperatureTooHigh,
+  temperatureTooLow,
+  noSpread,
+  oneKind,
+  tooFewTasks,
+  samplerGap,
+  rateTooLow,
+  noGain,
+  swings,
 ];

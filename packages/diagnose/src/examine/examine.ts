@@ -9,13 +9,15 @@ const mostEpisodes = 3;
 
 /** Looks for each cause in the records of a run. */
 export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses): Examination {
+  // The reward of a run may have no parts. Then there is nothing to look at.
+  const isMissed = (need: Need): boolean => need !== 'parts' || run.source !== 'run folder';
   const looked = causes.map((cause) => ({ cause, lacks: cause.needs.filter((need) => !has(run, need)) }));
   const findings = looked.flatMap(({ cause, lacks }) => (lacks.length === 0 ? toFinding(cause, run) : []));
   return {
     source: run.source,
     steps: run.steps,
     findings: inOrder(findings, causes).slice(0, mostFindings),
-    unseen: looked.flatMap(({ cause, lacks }) => (lacks.length === 0 ? [] : [{ cause: cause.name, needs: lacks }])),
+    unseen: looked.flatMap(({ cause, lacks }) => (lacks.some(isMissed) ? [{ cause: cause.name, needs: lacks }] : [])),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Examination } from './finding.js';
 import type { Series } from './figures/series.js';
 
-/** The names of the figures that causes read. Every source maps the names of its own metrics to them. */
+/** The names of the figures that causes read. Every source maps its metrics to these names. */
 export const figureNames = [
   'reward', // mean reward of the training episodes
   'success', // share of the training episodes that succeeded
@@ -69,6 +69,11 @@ export type EpisodeOf = {
   readonly tokens: number;
   readonly answers: number;
   readonly cut: number;
+  /** Answers to requests that offered tools, and answers that call one. */
+  readonly withTools: number;
+  readonly callingTools: number;
+  /** Tool calls that cannot be read. */
+  readonly malformedCalls: number;
   /** Tool calls that could not be used: not readable, of unknown tools, or with wrong arguments. */
   readonly badCalls: number;
   readonly swallowed: number;

@@ -77,6 +77,8 @@ function callsOf(answered: number): Episode['calls'] {
     aborted: 0,
     failed: 0,
     truncated: 0,
+    withTools: 0,
+    callingTools: 0,
     malformedToolCalls: 0,
     malformedArguments: 0,
     malformedJson: 0,

@@ -19,6 +19,8 @@ const calls = {
   untrained: 0,
   repeated: 0,
   truncated: 0,
+  withTools: 0,
+  callingTools: 0,
   malformedToolCalls: 0,
   malformedArguments: 0,
   unknownTools: 0,

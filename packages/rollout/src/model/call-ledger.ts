@@ -24,6 +24,8 @@ export const noCalls: CallCounts = {
   untrained: 0,
   repeated: 0,
   truncated: 0,
+  withTools: 0,
+  callingTools: 0,
   malformedToolCalls: 0,
   malformedArguments: 0,
   unknownTools: 0,
@@ -168,6 +170,8 @@ export class CallLedger {
     this.noteAnswer();
     this.#counts.answered++;
     this.#counts.truncated += Number(response.finishReason === 'length');
+    this.#counts.withTools += Number(tools.size > 0);
+    this.#counts.callingTools += Number(toolCalls.length > 0);
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
     this.#counts.malformedArguments += toolCalls.filter((call) => isMalformed(call, tools.get(call.name))).length;
     this.#counts.unknownTools += toolCalls.filter((call) => !tools.has(call.name)).length;

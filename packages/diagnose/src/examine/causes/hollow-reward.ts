@@ -12,7 +12,7 @@ export const hollowReward: Cause = {
   name: 'hollow_reward',
   needs: ['reward'],
   threshold: 'success gains under a quarter of what the reward gains, relative to their scales',
-  explains: ['no_spread', 'stopped_learning', 'no_gain', 'solved_from_start'],
+  explains: ['no_spread', 'stopped_learning', 'no_gain'],
   look(run) {
     if (isGood(run)) return undefined;
     for (const { on, series } of measuresOf(run)) {
@@ -46,7 +46,7 @@ type Comparison = { readonly reward: Change; readonly success: Change; readonly 
 /** Compares over the whole run, and over its second half. */
 function compare(reward: Series | undefined, success: Series): Comparison | undefined {
   if (reward === undefined) return undefined;
-  const [first = 0, last = 0] = [reward.steps[0], reward.steps.at(-1)];
+  const [first = 0, last = 0] = [Math.min(reward.steps[0] ?? 0, success.steps[0] ?? 0), reward.steps.at(-1)];
   for (const from of [first, (first + last) / 2]) {
     const found = compareSince(from, { reward, success });
     if (found !== undefined) return found;

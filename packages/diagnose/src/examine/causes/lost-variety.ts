@@ -1,36 +1,61 @@
-import type { Cause } from '../cause.js';
+import type { Cause, Sighting } from '../cause.js';
+import { compareTokens, firstEpisodes, idsOf, trainingEpisodes } from '../episode-sets.js';
+import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
 import { between, mean } from '../figures/series.js';
-import { describeOutcome, figure, setting } from '../words.js';
-import { goodSuccess, outcomeOf } from '../outcome.js';
+import { isGood, outcomeOf } from '../outcome.js';
+import { describeOutcome, figure, percent, setting } from '../words.js';
 
 /** The share of the entropy at the start. The rule that watches a running job has the same. */
 const leastShare = 0.05;
+const leastGroups = 8;
 
 export const lostVariety: Cause = {
   name: 'lost_variety',
   needs: ['entropy'],
-  threshold: 'entropy under 5% of its start, while the reward no longer rises and success is below 0.8',
-  explains: ['no_spread', 'stopped_learning', 'temperature_too_low', 'no_gain'],
+  threshold:
+    'success below 0.8 while all episodes have the same tokens in half of the last groups but not of the first, or entropy is under 5% of its start and the reward no longer rises',
+  explains: ['no_spread', 'stopped_learning', 'zero_gradients', 'no_gain'],
   look(run) {
-    const { entropy, reward } = run.figures;
-    const outcome = outcomeOf(run);
-    if (entropy === undefined || entropy.values.length < 5 || (outcome !== undefined && outcome.rate >= goodSuccess))
-      return undefined;
-    const [before, after] = [mean(between(entropy, 0, 0.05).values), mean(between(entropy, 0.9, 1).values)];
-    if (before <= 0 || after >= leastShare * before) return undefined;
-    if (
-      reward !== undefined &&
-      rises(changeBetween(reward, { from: between(reward, 0.5, 0.75), to: between(reward, 0.75, 1) }))
-    )
-      return undefined;
-    const limit = leastShare * before;
-    const at = entropy.values.findIndex((_, index) => entropy.values.slice(index).every((value) => value < 2 * limit));
-    return {
-      summary: `The samples of a task hardly differ any more: entropy fell from ${figure(before)} to ${figure(after)} nats, and the reward no longer rises${outcome === undefined ? '' : `, although ${describeOutcome(outcome)}`}.`,
-      cure: `Lower ${setting('trainer_common.optim.lr', run.settings.rate)}, raise trainer_common.clip_ratio_high above clip_ratio_low, or set ${setting('trainer_common.entropy_coeff', run.settings.entropyCoefficient)} or trainer_common.use_kl_loss; raise ${setting('rollout.temperature', run.settings.temperature)}.`,
-      ...(at > 0 && { since: entropy.steps[at] ?? 0 }),
-      taken: 1 - after / before,
-    };
+    return isGood(run) ? undefined : (sameTokens(run) ?? lowEntropy(run));
   },
 };
+
+/** Groups without a difference are the thing itself. Entropy only predicts them. */
+function sameTokens(run: ExaminedRun): Sighting | undefined {
+  const late = trainingEpisodes(run, 0.5);
+  const [first, last] = [compareTokens(firstEpisodes(run)), compareTokens(late)];
+  if (first.share > 0.25 || last.share <= 0.5 || last.compared < leastGroups) return undefined;
+  const { entropy } = run.figures;
+  const fell =
+    entropy === undefined
+      ? ''
+      : ` Entropy went from ${figure(entropy.values[0] ?? 0)} to ${figure(mean(between(entropy, 0.75, 1).values))} nats.`;
+  return {
+    summary: `The samples of a task do not differ any more: since step ${late[0]?.step}, all episodes have the same tokens in ${last.same.length} of ${last.compared} groups (${percent(last.share)}), in the first step in ${percent(first.share)}.${fell}`,
+    cure: cureOf(run),
+    episodes: idsOf(last.same),
+    taken: last.share,
+  };
+}
+
+function lowEntropy(run: ExaminedRun): Sighting | undefined {
+  const { entropy, reward } = run.figures;
+  if (entropy === undefined || entropy.values.length < 5) return undefined;
+  const [before, after] = [mean(between(entropy, 0, 0.05).values), mean(between(entropy, 0.9, 1).values)];
+  if (before <= 0 || after >= leastShare * before) return undefined;
+  const late = reward && changeBetween(reward, { from: between(reward, 0.5, 0.75), to: between(reward, 0.75, 1) });
+  if (rises(late)) return undefined;
+  const outcome = outcomeOf(run);
+  const limit = 2 * leastShare * before;
+  const at = entropy.values.findIndex((_, index) => entropy.values.slice(index).every((value) => value < limit));
+  return {
+    summary: `The samples of a task hardly differ any more: entropy fell from ${figure(before)} to ${figure(after)} nats, and the reward no longer rises${outcome === undefined ? '' : `, although ${describeOutcome(outcome)}`}.`,
+    cure: cureOf(run),
+    ...(at > 0 && { since: entropy.steps[at] ?? 0 }),
+    taken: 1 - after / before,
+  };
+}
+
+const cureOf = ({ settings }: ExaminedRun): string =>
+  `Lower ${setting('trainer_common.optim.lr', settings.rate)}, raise trainer_common.clip_ratio_high above clip_ratio_low, set ${setting('trainer_common.entropy_coeff', settings.entropyCoefficient)} or trainer_common.use_kl_loss, or raise ${setting('rollout.temperature', settings.temperature)}.`;

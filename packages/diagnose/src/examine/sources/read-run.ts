@@ -99,7 +99,9 @@ function recognize(text: string, file: string): Recognized {
     flat.some(({ numbers }) => names.some((name) => numbers.has(name)));
   if (hasAny(ownNames)) return { source: 'metrics.jsonl', dialect: ownMetrics, lines: flat };
   if (hasAny(trlNames)) return { source: 'trl', dialect: trlMetrics, lines: flat };
-  const names = [...new Set(flat.flatMap(({ numbers }) => [...numbers.keys()]))].slice(0, 8);
+  const names = [...new Set(flat.flatMap(({ numbers }) => [...numbers.keys()]))]
+    .filter((name) => name !== 'step')
+    .slice(0, 8);
   throw new AgentJetError(
     'unknown_records',
     `${file} is neither a run folder nor metrics that are known: metrics.jsonl of a run, TRL's trainer_state.json or its logs as JSON lines, or the log of verl's file logger. ${names.length === 0 ? 'It has no lines of JSON with a step.' : `Its lines have ${names.join(', ')}.`}`,

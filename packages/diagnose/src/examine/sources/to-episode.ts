@@ -24,6 +24,9 @@ export function toEpisode(line: RecordedEpisode, { reportBy }: ExaminedSettings)
     tokens: numberOf(line['generated_tokens']),
     answers: turns.length,
     cut: turns.filter((turn) => valueAtPath(turn, ['is_truncated']) === true).length,
+    withTools: numberOf(valueAtPath(line['calls'], ['withTools'])),
+    callingTools: numberOf(valueAtPath(line['calls'], ['callingTools'])),
+    malformedCalls: numberOf(valueAtPath(line['calls'], ['malformedToolCalls'])),
     badCalls: ['malformedToolCalls', 'malformedArguments', 'unknownTools'].reduce(
       (sum, name) => sum + numberOf(valueAtPath(line['calls'], [name])),
       0,

@@ -1,0 +1,79 @@
+import type { Cause } from '../cause.js';
+import { idsOf, mostFrequent, trainingEpisodes } from '../episode-sets.js';
+import type { EpisodeOf } from '../examined-run.js';
+import { isGood } from '../outcome.js';
+import { percent } from '../words.js';
+
+/** Most of what the judge refuses has the same form. */
+const leastShare = 0.5;
+const leastWrong = 20;
+
+type Shared = { readonly episodes: readonly EpisodeOf[]; readonly what: string };
+
+export const formatNotMet: Cause = {
+  name: 'format_not_met',
+  needs: ['episodes'],
+  threshold:
+    'half of the refused answers of the last half of the run have no answer, or contain the right answer in another form',
+  explains: ['never_solved', 'no_spread', 'no_gain', 'stopped_learning', 'zero_gradients'],
+  look(run) {
+    if (isGood(run)) return undefined;
+    const wrong = trainingEpisodes(run, 0.5).filter(({ status, success }) => status === 'completed' && !success);
+    if (wrong.length < leastWrong) return undefined;
+    const found = [withoutAnswer(wrong), inOtherForm(wrong), sharedReason(wrong)].find(
+      (each) => each !== undefined && each.episodes.length >= leastShare * wrong.length,
+    );
+    if (found === undefined) return undefined;
+    const share = found.episodes.length / wrong.length;
+    return {
+      summary: `${found.episodes.length} of ${wrong.length} refused answers (${percent(share)}) ${found.what}.`,
+      cure: 'Say in the prompt in which form the answer must be, with an example; let the judge read the form that the model uses (task_judge.answer.after, task_judge.answer.compare), or give a small reward for the form alone.',
+      episodes: idsOf(found.episodes),
+      taken: share,
+    };
+  },
+};
+
+/** Records of workflows that return no answer say nothing, so some episodes must have one. */
+function withoutAnswer(wrong: readonly EpisodeOf[]): Shared | undefined {
+  const known = wrong.filter(({ answer }) => answer !== undefined);
+  return {
+    episodes: known.filter(({ answer }) => answer?.trim() === ''),
+    what: 'are empty: no answer was found in what the model wrote',
+  };
+}
+
+/** The right answer is in the text, as a separate word, but the text is not the right answer. */
+function inOtherForm(wrong: readonly EpisodeOf[]): Shared {
+  const contains = ({ answer = '', expected = '' }: EpisodeOf): boolean => {
+    const right = expected.trim();
+    const at = right === '' ? -1 : answer.toLowerCase().indexOf(right.toLowerCase());
+    return at >= 0 && answer.trim().toLowerCase() !== right.toLowerCase() && standsAlone(answer, at, right.length);
+  };
+  return {
+    episodes: wrong.filter(contains),
+    what: 'contain the right answer, but in another form than the judge accepts',
+  };
+}
+
+const standsAlone = (text: string, at: number, length: number): boolean =>
+  !/[\w.]/.test(text[at - 1] ?? ' ') && !/\w/.test(text[at + length] ?? ' ');
+
+/** The reason of the judge without the values of a single task. */
+const reasonShape = (reason: string): string =>
+  reason.replaceAll(/"[^"]*"|'[^']*'|`[^`]*`|-?\d+(\.\d+)?/g, '...').slice(0, 120);
+
+/** A reason that speaks of the form. A judge that says "wrong" says nothing about it. */
+const aboutForm = /\b(format|form|pars|tag|missing|empty|no answer|not found|json|box|valid|read)/i;
+
+function sharedReason(wrong: readonly EpisodeOf[]): Shared | undefined {
+  const shapes = wrong.flatMap((episode) =>
+    episode.reason === undefined ? [] : [{ episode, shape: reasonShape(episode.reason) }],
+  );
+  const most = mostFrequent(shapes.map(({ shape }) => shape));
+  if (most === undefined || !aboutForm.test(most.value)) return undefined;
+  return {
+    episodes: shapes.filter(({ shape }) => shape === most.value).map(({ episode }) => episode),
+    what: `got the same reason from the judge: "${most.value}"`,
+  };
+}

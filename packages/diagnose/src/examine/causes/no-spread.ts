@@ -1,0 +1,42 @@
+import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
+import type { Cause } from '../cause.js';
+import { groupsOf, idsOf, trainingEpisodes } from '../episode-sets.js';
+import type { ExaminedRun } from '../examined-run.js';
+import { between, mean } from '../figures/series.js';
+import { countGroups, isGood } from '../outcome.js';
+import { percent, setting } from '../words.js';
+
+export const noSpread: Cause = {
+  name: 'no_spread',
+  needs: ['equal_groups', 'success'],
+  threshold:
+    'over half of the groups have equal rewards, and 20 points more than chance predicts for this success and group size',
+  explains: ['zero_gradients', 'stopped_learning', 'no_gain'],
+  look(run) {
+    const { equal_groups: equal, success } = run.figures;
+    const { groupSize } = run.settings;
+    if (equal === undefined || success === undefined || groupSize === undefined || isGood(run)) return undefined;
+    const late = between(equal, 0.5, 1);
+    const observed = mean(late.values);
+    const steps = new Set(late.steps);
+    const rates = success.values.filter((_, at) => steps.has(success.steps[at] ?? -1));
+    const chance = 1 - mean(rates.map((rate) => chanceOfMixedGroup(rate, groupSize)));
+    const groups = countGroups(run, late);
+    if (wilsonInterval(observed, groups).low <= Math.max(0.5, chance + 0.2)) return undefined;
+    return {
+      summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(mean(rates), wilsonInterval(mean(rates), groups))} in groups of ${groupSize}. Each task is solved always or never.`,
+      cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${setting('rollout.temperature', run.settings.temperature)}.`,
+      episodes: examples(run),
+      taken: observed - chance,
+    };
+  },
+};
+
+/** An episode of a task that is always solved, and one of a task that is never solved. */
+function examples(run: ExaminedRun): readonly string[] {
+  const groups = groupsOf(trainingEpisodes(run, 0.5)).filter(
+    (group) => new Set(group.map(({ reward }) => reward)).size === 1,
+  );
+  const [good, bad] = [true, false].map((wanted) => groups.find(([first]) => first?.success === wanted)?.[0]);
+  return idsOf([good, bad].filter((each) => each !== undefined));
+}

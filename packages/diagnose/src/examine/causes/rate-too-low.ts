@@ -1,0 +1,45 @@
+import type { Cause } from '../cause.js';
+import { groupBy, idsOf } from '../episode-sets.js';
+import { heldOutChange, isGood } from '../outcome.js';
+import { percent, setting } from '../words.js';
+
+/** At temperature 0, an answer changes as soon as one token has another favourite. */
+const leastSame = 0.9;
+const leastTasks = 10;
+
+export const rateTooLow: Cause = {
+  name: 'rate_too_low',
+  needs: ['episodes', 'evaluations'],
+  threshold: '90% of the held-out tasks are answered token by token as before the training, at temperature 0',
+  explains: ['no_gain', 'stopped_learning', 'never_solved', 'no_spread', 'one_kind', 'temperature_too_high'],
+  look(run) {
+    const [first, last] = [run.evaluations[0], run.evaluations.at(-1)];
+    if (first === undefined || last === undefined || first.step >= last.step || last.temperature !== 0 || isGood(run))
+      return undefined;
+    const change = heldOutChange(run);
+    if (change !== undefined && change.low > 0) return undefined;
+    const evaluated = (run.episodes ?? []).filter(({ phase, tokens }) => phase === 'evaluation' && tokens > 0);
+    const byTask = [
+      ...groupBy(
+        evaluated.filter(({ step }) => step === first.step || step === last.step),
+        ({ task }) => task,
+      ).values(),
+    ];
+    const pairs = byTask.flatMap((episodes) => {
+      const [before, after] = [first, last].map(({ step }) => episodes.find((episode) => episode.step === step));
+      return before === undefined || after === undefined ? [] : [{ before, after }];
+    });
+    const same = pairs.filter(({ before, after }) => before.tokensHash === after.tokensHash);
+    if (pairs.length < leastTasks || same.length < leastSame * pairs.length || steps(run) < 5) return undefined;
+    return {
+      summary: `The training hardly changed the model: ${same.length} of ${pairs.length} held-out tasks (${percent(same.length / pairs.length)}) are answered token by token as before it.`,
+      cure: `Raise ${setting('trainer_common.optim.lr', run.settings.rate)}, three times at first. With LoRA, 10 times the rate of full training is usual. If the rate is right, see whether groups have equal rewards.`,
+      episodes: idsOf(same.map(({ after }) => after)),
+      taken: same.length / pairs.length,
+    };
+  },
+};
+
+/** Steps that made an update. */
+const steps = ({ figures: { grad_norm: norms } }: Parameters<Cause['look']>[0]): number =>
+  norms === undefined ? 0 : norms.values.filter((value) => value > 0).length;
