@@ -17,7 +17,7 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
   /**
-   * The run folder to resume. Default: the experiment's newest run if this run has a ledger, and otherwise a new run.
+   * The run folder to resume. Default: the experiment's newest run if that run has a ledger, and otherwise a new run.
    */
   readonly run?: string | undefined;
   readonly isNew?: boolean;

@@ -29,8 +29,8 @@ const heartbeatMs = 15_000;
 
 /**
  * Sends commits as server-sent events. An event's id is the number of its record. A client that sends the id of its
- * last event gets all later events whose files are still kept. A client that sends no id gets only new events. An event
- * without an id says whether the policies train, at the beginning and after each change.
+ * last event gets all later events that are in files which still exist. A client that sends no id gets only new events.
+ * An event without an id says whether the policies train, at the beginning and after each change.
  */
 export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
   const encoder = new TextEncoder();

@@ -15,7 +15,7 @@ export type StoredKey = {
   /** SHA-256 of the secret, in hex. */
   readonly hash: string;
   readonly expiresAt?: string;
-  /** Shares that it may claim. Default: all. */
+  /** Shares that the key may claim. Default: all. */
   readonly shares?: readonly string[];
   readonly scores?: readonly string[];
   readonly rewardBounds?: readonly [number, number];

@@ -93,8 +93,8 @@ export type SwarmAppOptions = {
 };
 
 /**
- * Returns the address at which this client reached the server. If headers of a proxy name the original address, that is
- * used.
+ * Returns the address at which this client reached the server. If headers of a proxy contain the original address,
+ * returns that address.
  */
 function originOf({ req, env }: Context): string {
   const [protocol = '', , host = ''] = req.url.split('/', 3);

@@ -70,7 +70,10 @@ export class SwarmServer {
     return this.#loop.swarm;
   }
 
-  /** Resolves when another server has taken the store over. This one answers `not_owner` from then on; close it. */
+  /**
+   * Resolves when another server has taken the store over. From then on, this server answers `not_owner`, and you have
+   * to close it.
+   */
   get deposed(): Promise<StoreError> {
     return this.#loop.deposed;
   }
@@ -290,8 +293,8 @@ class SwarmLoop {
   }
 
   /**
-   * Records who began the run, unless it is recorded already: if the server was killed while it opened the run, the
-   * same request arrives again.
+   * Records who began the run, unless it is recorded already. The same request arrives again if the server was killed
+   * while it opened the run.
    */
   async auditBegin(): Promise<void> {
     const [{ begun }, swarm] = [this.#options, this.#swarm];

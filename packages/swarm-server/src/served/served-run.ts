@@ -67,6 +67,7 @@ export type ServedRunOptions<Config extends CommonConfig> = {
 };
 
 /**
+ * Opens the folder of a run, or creates it, and prepares the models of the run.
  * @throws ConfigError for a backbone that cannot train, and `resume_mismatch` if the run was made with another
  * configuration
  */

@@ -59,7 +59,7 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
     requireEngine(context);
     if (intake.isClosing) return; // the next process waits for the evaluation
     await changes.next(context.settings.tickMs);
-    if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have come
+    if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have arrived
     numTasks = state.tasks.size;
   }
   const seconds = (host.now() - evaluation.beganMs) / 1000;
@@ -168,8 +168,8 @@ function openEvaluation(context: SwarmContext): void {
 }
 
 /**
- * As in an ordinary run, an evaluation is due before the first step, every `test_freq` steps, and after the last one
- * unless evaluation is off.
+ * Unless evaluation is off, an evaluation is due before the first step, every `test_freq` steps, and after the last
+ * step, as in an ordinary run.
  */
 function isDue(context: SwarmContext, step: number): boolean {
   const { settings, tasks } = context;

@@ -29,5 +29,5 @@ export function knownClaims(
 const otherClaim = (claimId: string): WireError =>
   new WireError(
     'foreign_episode',
-    `The claim id "${claimId}" was used by another client, or with another key. Choose another one: random, once for each claim.`,
+    `The claim id "${claimId}" was used by another client, or with another key. Choose a new random id for each claim.`,
   );

@@ -159,9 +159,9 @@ export class OperatorRoutes {
   }
 
   /**
-   * Changes the parts of shares. They apply from the first step of which no group was drawn yet, so the composition of
-   * each batch is fixed before sampling for the batch begins. Equal parts change nothing, and a repeated request id
-   * gets the revision that it made.
+   * Changes the parts of shares. They apply from the first step for which no group was drawn yet, so the composition of
+   * each batch is fixed before sampling for the batch begins. If the parts are the same as before, nothing changes. A
+   * repeated request gets the revision that it made the first time.
    */
   async share(parts: SharesRequest, requestId: string | undefined, asked?: Asked): Promise<ConfigAnswer> {
     const { ledger, host, writer } = this.#context;

@@ -54,7 +54,7 @@ export const isEmpty = ({ flight }: Flying): boolean => flight.groups.size === 0
 /**
  * Returns the shares from which another group may be drawn now. The share that lacks the most groups comes first. A
  * group is for all policies that train now. If one policy has enough groups, the others wait, because the tokens of an
- * extra group would become too old for that policy. It gets an extra group only if the policies lack groups of
+ * extra group would become too old for that policy. A policy gets an extra group only if the policies lack groups of
  * different shares and no group is being sampled that could change this.
  */
 export function sharesToDraw(context: SwarmContext): readonly string[] {

@@ -41,8 +41,8 @@ export type SharedContext = {
   readonly evaluation: {
     isRunning: boolean;
     /**
-     * The time on the lease clock from which its patience is counted: when clients began to run the current revision of
-     * the code.
+     * The time on the lease clock at which the patience begins: when clients began to run the current revision of the
+     * code.
      */
     sinceMs: number;
     /**
@@ -83,7 +83,7 @@ export type PolicyHealth = {
   problem: string | undefined;
   /** The time from which its calls have not been answered. */
   downSinceMs: number | undefined;
-  /** Whether an operator has ordered to start the policy again. */
+  /** Whether an operator has ordered the policy to be started again. */
   isWanted: boolean;
 };
 
