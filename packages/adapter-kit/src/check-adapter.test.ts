@@ -215,7 +215,7 @@ describe('checkAdapter', () => {
       { ...plainDriver, says: undefined },
       'says is undefined; it must list the features of the framework: stream, abort',
     ],
-    [{ ...plainDriver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
+    [{ ...plainDriver, says: ['streaming'] }, 'says "streaming", which is not a feature of the suite'],
     [{ ...plainDriver, name: undefined }, 'has no name'],
   ])('refuses a driver that it cannot use: %#', async (wrong, words) => {
     await expect(checkAdapter(wrong as never)).rejects.toThrow(words);

@@ -19,7 +19,9 @@ export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
     .map((feature: unknown) => (typeof feature === 'string' ? feature : JSON.stringify(feature)))
     .find((feature) => !(features as readonly string[]).includes(feature));
   if (unknown !== undefined)
-    throw new TypeError(`The driver says "${unknown}", which the suite does not know. Use ${features.join(', ')}.`);
+    throw new TypeError(
+      `The driver says "${unknown}", which is not a feature of the suite. Use ${features.join(', ')}.`,
+    );
   if (driver.says.includes('stream')) expectFunction(driver, 'stream');
 }
 

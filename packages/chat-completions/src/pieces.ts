@@ -30,7 +30,7 @@ export class PendingLogprobs {
     return taken;
   }
 
-  /** The logprobs of the whole answer that were not taken yet. */
+  /** Returns the logprobs of the whole answer that were not taken yet. */
   rest({ logprobs }: ChatResponse): readonly TokenLogprob[] | undefined {
     return logprobs?.slice(this.#numTaken);
   }

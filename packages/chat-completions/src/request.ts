@@ -141,7 +141,7 @@ function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMe
   };
 }
 
-/** The names of the custom tools. */
+/** Returns the names of the custom tools. */
 export function customNames({ tools = [] }: Pick<ChatCompletionBody, 'tools'>): ReadonlySet<string> {
   return new Set(tools.flatMap((given) => (given.type === 'custom' ? [given.custom.name] : [])));
 }

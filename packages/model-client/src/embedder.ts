@@ -19,7 +19,10 @@ const mostTexts = 10;
 
 type Kept = { readonly vector: string };
 
-/** Reads the keys from the environment. Throws ConfigError if there is no key or the address is wrong. */
+/**
+ * Opens an embedder whose keys are read from the environment. Throws ConfigError if there is no key or the
+ * address is wrong.
+ */
 export async function openEmbedder(options: EmbedderOptions, host: ModelHost = systemModelHost): Promise<Embedder> {
   const { model, cacheFile } = options;
   const sender = openSender(options, 'embeddings', host);

@@ -46,7 +46,10 @@ export type ModelUsage = {
   readonly completionTokens: number;
 };
 
-/** Reads the keys from the environment. Throws ConfigError if there is no key or the address is wrong. */
+/**
+ * Opens a client whose keys are read from the environment. Throws ConfigError if there is no key or the
+ * address is wrong.
+ */
 export async function openModelClient(
   options: ModelClientOptions,
   host: ModelHost = systemModelHost,

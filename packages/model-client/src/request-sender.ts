@@ -206,7 +206,10 @@ export class RequestSender {
   }
 }
 
-/** Reads the keys from the environment. Throws ConfigError if there is no key or the address is wrong. */
+/**
+ * Opens a sender whose keys are read from the environment. Throws ConfigError if there is no key or the
+ * address is wrong.
+ */
 export function openSender(options: ServerOptions, route: string, host: ModelHost): RequestSender {
   const { timeoutSeconds, maxRetries, ...limits } = options.limits;
   const url = readModelAddress(options.baseUrl, route);

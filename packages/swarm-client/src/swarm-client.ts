@@ -91,7 +91,7 @@ export type SwarmRunOptions = {
   readonly onEvent?: (event: SwarmEvent) => void;
   /** Called with each episode that has ended here, before the server has its end. */
   readonly onEpisode?: ExecuteOptions['onEpisode'];
-  /** Aborting it gives back all running episodes, and `run` resolves. */
+  /** Stops the run: when it aborts, all running episodes are given back, and `run` resolves. */
   readonly signal?: AbortSignal;
 };
 

@@ -54,7 +54,8 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Tool choice none hides the tools; required or a name begins the call for the model.',
+    sentence:
+      'With tool choice none, the prompt has no tools. With required or a name, it ends with the beginning of a call.',
     needs: ['toolChoice'],
     check: async ({ open, begin, call }) => {
       const hidden = open({ replies: ['no tools'] });

@@ -8,7 +8,7 @@ const longestGapMs = 2000;
 export type AskAgainOptions = {
   /** Ends the wait for a server without room. Without a signal, such a server gets as many attempts as any other. */
   readonly signal?: AbortSignal;
-  /** Attempts of a request that may have been received. A server without room is asked until the signal aborts. */
+  /** Attempts of a request that may have been received. A server without room is tried until the signal aborts. */
   readonly tries: number;
 };
 

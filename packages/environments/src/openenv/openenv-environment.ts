@@ -160,7 +160,7 @@ class OpenenvSession implements Session {
     return readToolResult(result);
   }
 
-  /** The protocol has no verdict, so it is made from the rewards of the steps. */
+  /** Makes the verdict from the rewards of the steps, because the protocol has no verdict. */
   async evaluate(): Promise<Verdict> {
     await this.#socket.settle();
     if (this.#hasActed && !this.#options.server.rewards) throw noRewards(this.#options);

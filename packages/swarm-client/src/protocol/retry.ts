@@ -3,8 +3,8 @@ import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
 /**
- * Repeats a request with the same ids until the server gives an answer that would not change, however long the server
- * is away. Gaps grow to a limit and vary at random. It ends early only if the signal aborts. Use it for the swarm's own
+ * Repeats a request with the same ids until the server gives a final answer, however long the server is away. Gaps grow
+ * to a limit and vary at random. The loop stops early only if the signal aborts. Use it for the swarm's own
  * protocol, whose errors say whether they are final, and not for OpenAI's APIs.
  */
 export async function retry<Answer>(
