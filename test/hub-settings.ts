@@ -1,6 +1,6 @@
 /**
- * Tests talk to hubs that they start. Settings of a developer's shell for the real hub, such as HF_HUB_OFFLINE=1, must
- * not reach them.
+ * Removes a developer's settings for the real hub, such as HF_HUB_OFFLINE=1, from the environment. Tests start the hubs
+ * that they use.
  */
 const ofTheHub = /^(HF|HUGGINGFACE)_|^TRANSFORMERS_OFFLINE$/;
 

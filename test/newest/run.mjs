@@ -1,7 +1,7 @@
 /**
  * `npm run test:newest` tests the adapters and the endpoint on the newest majors of their frameworks, under Node 24.
  * Its last line is `N passed, N failed`. `--install-only` stops after everything is installed. If the registry does not
- * answer, it says so and exits with 75, because nothing was tested.
+ * answer, the command reports this and exits with 75, because nothing was tested.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';

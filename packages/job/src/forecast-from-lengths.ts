@@ -4,8 +4,8 @@ import type { PreparedModel } from '@agentjet/models';
 import { EpisodeLengths } from './episode-lengths.js';
 
 /**
- * Forecasts a step again before the first one is trained, from the lengths of the episodes so far. The forecast at the start
- * of a run knows only the limits of the configuration, which are often several times as long.
+ * Forecasts a step a second time, from the lengths of the episodes so far, just before the first step is trained. The
+ * forecast at the start of a run has only the limits of the configuration, which are often several times as long.
  */
 export function forecastFromLengths(emit: JobListener, forecast: PreparedModel['forecast']): JobListener {
   if (forecast === undefined) return emit;
@@ -26,7 +26,7 @@ export function forecastFromLengths(emit: JobListener, forecast: PreparedModel['
   };
 }
 
-/** False if the episode was ended early, by an abort or an outage. */
+/** Returns false if an abort or an outage ended the episode early, so that its length says nothing. */
 function hasItsLength(episode: Episode): boolean {
   if (episode.status === 'completed') return true;
   return episode.error.code !== 'aborted' && isAgentsFailure(episode.error);

@@ -11,7 +11,7 @@ import { probeImport } from './probe-import.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
-/** A start of Node keeps one core busy. */
+/** The figures are wall times of processes that use one core. */
 export const wallTimeOf = 'one core';
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

@@ -17,7 +17,7 @@ import { type BenchOptions, type BenchResult, median, numberOption } from '../be
 import { createEpisodes } from './episodes.js';
 
 const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
-/** The command prints at its end how much processor time it took. */
+/** Makes the command print its processor time when it ends. */
 const sayCpu = `--import=${new URL('./say-cpu.mjs', import.meta.url).href}`;
 
 export const wallTimeOf = 'one core';

@@ -27,7 +27,7 @@ class HeadOptions:
 
 
 SORTED_BYTES = 32
-"""The memory of each logit while the rows are sorted."""
+"""The bytes that one logit needs while the rows are sorted."""
 Inverse = float | torch.Tensor
 """1 / temperature: one number for all rows, or a tensor [U] with one for each row."""
 
@@ -168,9 +168,9 @@ def head_logprobs(
     hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse: Inverse, options: HeadOptions, sets: KeptRows | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns logprob_M of each pair at the temperature and entropy_U of each row, in nats, over the tokens in `sets`;
-    differentiable once.
+    Both can be differentiated once.
 
-    The logprob of a token outside of its row's set is `kept.is_hidden`.
+    For the logprob of a token outside of its row's set, `kept.is_hidden` is true.
     """
     return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, inverse, options, sets)
 

@@ -36,7 +36,7 @@ def statistics_kernel(logits, inverses, inverse, lse, entropy, columns, BY_ROW: 
 
 
 def row_statistics(logits_UV: torch.Tensor, inverse_temperature: float | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Does what head.logits_statistics does, for contiguous logits in at most float32."""
+    """Does what head.logits_statistics does, for contiguous logits of at most 32 bits."""
     num_rows, columns = logits_UV.shape
     lse, entropy = torch.empty(2, num_rows, dtype=torch.float32, device=logits_UV.device)
     if num_rows:

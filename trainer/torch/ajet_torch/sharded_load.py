@@ -1,8 +1,8 @@
 """Shards a model before it has weights, so that no process ever holds all of them.
 
-If every process loaded the model before it is sharded, each GPU of a machine would need the whole model in float32,
-which is 131 GB at 32B. Here the model is created without memory and sharded, and then every process reads its own rows
-from the files.
+If every process loaded the whole model before sharding it, a machine would need memory for one float32 copy per GPU,
+each of 131 GB at 32B parameters. Here the model is created without memory and sharded, and then every process reads its
+own rows from the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .model import check_class, load_model_config, prepare_lm
 from .optimizer import local, shard_place
 
 Rows = Callable[[str, int, int], torch.Tensor]
-"""Reads rows [start, stop) of the tensor of that name."""
+"""A function of a name, a start and a stop. It reads rows [start, stop) of the tensor with this name."""
 
 
 def empty_lm(model_dir: str, dtype: torch.dtype) -> PreTrainedModel:

@@ -16,8 +16,8 @@ from .ranks import Ranks
 
 
 def check_shared(config: WorkerConfig, ranks: Ranks) -> None:
-    """All ranks call it together. Raises `bad_request` that names the nodes and what they do not see. One machine needs
-    no check."""
+    """Raises `bad_request` if a node does not see the shared folders, and names the node and what it does not see. All
+    ranks must call this function together. On one machine it checks nothing, unless a shared file is given."""
     if ranks.num_nodes == 1 and not config.shared_file:
         return
     problem = find_problem(config)
@@ -28,7 +28,7 @@ def check_shared(config: WorkerConfig, ranks: Ranks) -> None:
 
 
 def find_problem(config: WorkerConfig) -> str | None:
-    """Returns the problem of this process, or None if it sees all."""
+    """Returns what this process does not see, or None if it sees everything."""
     if config.model_dir and not (Path(config.model_dir) / "config.json").is_file():
         return f"there is no config.json in {config.model_dir}."
     if not config.shared_file:

@@ -1,8 +1,8 @@
 """Where does the time of a step go?
 
 The profile of two steps lists the costliest kernels, and the times in which the GPU waited. With several GPUs under
-torchrun it reports on the first GPU, shows the communication that no other kernel hides, and adds the sums of every
-GPU. No published figure comes from this script.
+torchrun it reports on the first GPU, and on the communication during which no other kernel runs. At the end it prints
+the sums of each GPU. No published figure comes from this script.
 """
 
 from __future__ import annotations

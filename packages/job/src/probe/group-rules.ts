@@ -1,7 +1,10 @@
 import type { Algorithm, CommonConfig, EpisodeGroup, RewardedEpisode } from '@agentjet/core';
 import type { GroupRules } from '@agentjet/probe';
 
-/** The rules by which the run trains groups. The algorithm itself says whether equal rewards give it a gradient. */
+/**
+ * Returns the rules by which the run trains groups. For each reward, it runs the algorithm to find out whether a group
+ * of equal rewards gets a gradient.
+ */
 export function toGroupRules(
   { rollout }: CommonConfig,
   algorithm: Algorithm,
@@ -17,8 +20,8 @@ export function toGroupRules(
 }
 
 /**
- * Whether a group whose episodes all equal this one gets a gradient. `others` is the rest of the batch, for algorithms
- * that compare groups.
+ * Returns whether a group gets a gradient if all its episodes equal this one. `others` is the rest of the batch, for
+ * algorithms that compare groups.
  */
 function trainsIfEqual(algorithm: Algorithm, episode: RewardedEpisode, others: EpisodeGroup): boolean {
   const numEpisodes = Math.max(2, algorithm.leastEpisodes ?? 2);

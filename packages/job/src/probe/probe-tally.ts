@@ -8,7 +8,10 @@ import { EpisodeLengths } from '../episode-lengths.js';
 
 type TaskTally = { -readonly [Key in keyof ProbedTask]: ProbedTask[Key] };
 
-/** The maximum size of `representatives`. If there are more different rewards, two episodes rarely get the same one. */
+/**
+ * The maximum size of `representatives`. Further rewards are not checked: if there are so many different ones, two
+ * episodes rarely get the same.
+ */
 const mostRepresentatives = 100;
 
 export class ProbeTally {

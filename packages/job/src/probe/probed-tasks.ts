@@ -10,7 +10,10 @@ export type ProbedTasks = {
   readonly available: number | null;
 };
 
-/** If the size of the source is unknown, the probe chooses among this number of its first tasks. */
+/**
+ * If the size of the source is unknown, the probe chooses among at least this many tasks from the beginning of the
+ * source.
+ */
 const firstOfMany = 1000;
 
 /** At most `most` training tasks that represent all of them, in random order. Throws TaskError `no_tasks`. */

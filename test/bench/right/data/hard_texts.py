@@ -1,5 +1,5 @@
-"""Trains small vocabularies with the pre-tokenizers of public models, and keeps what the Rust library makes of the
-texts.
+"""Trains small vocabularies with the pre-tokenizers of public models, and keeps the token ids that the Rust library
+gives for the texts.
 
     npx tsx -e "import('./test/bench/right/data/hard-texts.ts').then((m) => console.log(JSON.stringify(m.hardTexts(5000))))" > texts.json
     python test/bench/right/data/hard_texts.py texts.json      # tokenizers 0.23.3

@@ -28,8 +28,8 @@ FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Mistral
 ROTATIONS = ("default", "linear", "llama3", "yarn")
 """The rotary kinds whose angles depend only on the position."""
 SMALL_PIECE, LARGE_PIECE = 256, 512
-"""The number of tokens of attention that one program reads: many programs early in an answer, few partial results later
-(19 against 24 us)."""
+"""The number of tokens of attention that one program reads. Small pieces keep many programs busy early in an answer.
+Large pieces leave fewer partial results to add later (19 against 24 us)."""
 VOCAB_BLOCK = 4096
 BUFFERS = 4
 """The number of page-locked buffers for steps in progress."""
@@ -83,8 +83,8 @@ def padded_rows(count: int) -> int:
 
 
 def grown(number: int, least: int = 1) -> int:
-    """Returns `least` times the smallest sufficient power of four. A program without work ends at once, but each new
-    shape must be captured."""
+    """Returns `least` times the smallest sufficient power of four. Such coarse steps make few shapes, each of which
+    must be captured. They start programs without work, but these end at once."""
     while least < number:
         least *= 4
     return least
@@ -119,7 +119,7 @@ class Workspace:
 
 
 class FusedSteps:
-    """Makes decoding steps over a SlotCache, and passes that cache prompts."""
+    """Makes decoding steps over a SlotCache, and fills the cache with prompts."""
 
     longest_fed = 1
 

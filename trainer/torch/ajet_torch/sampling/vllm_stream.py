@@ -91,8 +91,8 @@ class Stream:
 
 
 def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]:
-    """Returns the body of the completion request. `return_tokens_as_token_ids` prevents vLLM from decoding the strings
-    that come with logprobs, which nothing reads."""
+    """Returns the body of the completion request. With `return_tokens_as_token_ids`, vLLM need not decode the strings
+    that come with logprobs. Nothing reads these strings."""
     room = context_length - len(request.prompt_ids)
     return {
         "model": MODEL_NAME, "prompt": request.prompt_ids.tolist(), "max_tokens": min(request.max_tokens, room), "temperature": request.temperature,
@@ -109,8 +109,8 @@ def chunks_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[TokenEvent]:
-    """Returns tokens in order. It holds each token back until the next one arrives, because the last token has to carry
-    the finish reason, which may come in a chunk without tokens.
+    """Returns tokens in order. It holds each token back until the next one arrives, because the finish reason is part
+    of the last token, but may arrive after it in a chunk without tokens.
 
     Raises ValueError for an error in midstream, for an answer that the server gave up (`abort`, `error`), and for an
     answer that ends without a finish reason.
