@@ -25,7 +25,10 @@ type Timed = Extract<Mishap, { readonly afterMs: number }>;
 const train = ['--conf', 'job.yaml'];
 const changes = { trainer_common: { save_freq: 2, total_training_steps: 5, val_before_train: true } };
 
-/** The pauses are different each time, so the calls that are sampled together differ from run to run. */
+/**
+ * An agent with pauses that are different each time. The calls that are sampled together therefore differ from run to
+ * run.
+ */
 const restless = {
   'agent.ts': `
 const pause = () => new Promise((resolve) => setTimeout(resolve, 8 * Math.random()));
@@ -141,7 +144,7 @@ function differenceOf(whole: RunOutcome, folder: string): string | undefined {
   }
 }
 
-/** Reports a run that hung, because it was killed at its time limit, and a run that printed a stack. */
+/** Reports a run that was killed at its time limit as hung, and a run that printed a stack. */
 function check(
   each: Case,
   mishaps: readonly Mishap[],

@@ -5,7 +5,7 @@ import type { Answer, Command } from './subject.js';
 /** `hung` means no answer in time. `died` means that the process ended, with its output to stderr. */
 type SubjectAnswer = Answer | { readonly hung: true } | { readonly died: string };
 
-/** A process that carries out one command after another. If it hangs or dies, a new one is started. */
+/** A process that carries out one command after another. If it hangs or ends, a new one is started. */
 export type Subject = {
   readonly ask: (command: Command, limitMs: number) => Promise<SubjectAnswer>;
   readonly close: () => void;

@@ -12,8 +12,7 @@ beforeAll(async () => {
 });
 
 /**
- * The speaker learns. The writer is a model of another server, whose quota is used up for calls 5 to 12 (or from 5 on,
- * if it stays away).
+ * The speaker learns. The writer is a model of another server, whose quota is used up from call 5 to call `lastLost`.
  */
 const files = (lastLost: number) => ({
   'agent.ts': `

@@ -10,7 +10,10 @@ beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
 });
 
-/** The side that says more letters wins, and the loser pays. The wolf is also paid for its first word. */
+/**
+ * The side that says more letters gets a positive reward, and the other side the negative one. In some tasks the wolf
+ * also gets a bonus for its first word.
+ */
 class Shouting extends Workflow {
   async execute(task: Task, tuner: Tuner) {
     const say = async (agentName: string, targetTag: string): Promise<number> => {

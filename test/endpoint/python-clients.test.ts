@@ -19,7 +19,7 @@ if (!isInstalled)
   console.log('The Python clients are not installed, so their tests are skipped: npm run setup:clients');
 
 const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
-/** Clients often change how these are spelled. One question contains all of them. */
+/** Replies that clients often spell in another way when they send them back. One question gets all of them. */
 const replies = [
   call('{"b": 2,  "a":1.0}'),
   `<think>\nhard  thought\n</think>\n\n ${call('{"a": 1, "note": "\\u00e9 \\/ \\n"}')}`,

@@ -28,7 +28,7 @@ it('the unit starts a server with flags that it has', () => {
   const [, names = '', given = ''] = /\bajet ((?:[a-z]+ )+)(.*)$/.exec(started) ?? [];
   const command = findCommand(names.trim().split(' '));
   expect(given).toContain('--conf');
-  // `npx` would end before the server has finished its work.
+  // The unit must not use `npx`, which would end before the server has finished its work.
   expect(started).toMatch(/^\/srv\/agentjet\/node_modules\/\.bin\/ajet /);
   expect(readFileSync(unit, 'utf8')).toMatch(`Environment=NODE_OPTIONS=${nodeFlags.join(' ')}\n`);
   for (const [flag] of given.matchAll(/--[\w-]+/g)) expect(command?.options.map(({ long }) => long)).toContain(flag);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
-// It runs in a separate Node, because vitest would load the modules itself.
+// The script runs in a separate Node, because vitest would load the modules itself.
 const script = `
   import { importUserModule, Workflow } from '@agentjet/rollout';
   const Flow = await importUserModule('flow.ts->Flow', process.argv[1]);

@@ -22,8 +22,8 @@ export type Trial = {
 const root = path.resolve(import.meta.dirname, '../..');
 const numBeforeTheBreak = 5;
 /**
- * npm recognizes a workflow with an identity by these variables. It would then write the origin of these trial packages
- * to a public log for ever.
+ * Removes the variables by which npm recognizes a workflow with an identity. With them, npm would write the origin of
+ * these trial packages to a public log for ever.
  */
 const withoutIdentity = {
   GITHUB_ACTIONS: undefined,

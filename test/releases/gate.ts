@@ -2,7 +2,7 @@ import { median } from '../bench/bench.js';
 import { medianAbsoluteDeviation } from './statistics.js';
 
 /**
- * The gate decides whether a cell still learns as well and as fast as its baseline. It sees only numbers, so that it
+ * The gate decides whether a cell still learns as well and as fast as its baseline. It uses only numbers, so that it
  * can be tested on planted regressions. The baseline is every seed of the last releases. The seeds under test are
  * different ones. The reward of a single step never decides, and no threshold is zero.
  */

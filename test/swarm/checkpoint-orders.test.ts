@@ -74,7 +74,7 @@ it('an order whose checkpoint cannot be saved has failed, is not carried out lat
   const server = await startWithStep();
   saving = 'fails';
   const { swarm } = server;
-  await order(server); // the order gets an answer or not, because its checkpoint fails at once
+  await order(server); // the checkpoint fails at once, so the order may or may not get an answer before
   await expect.poll(() => server.swarm !== undefined && server.swarm !== swarm).toBe(true);
   await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
   expect(await ask(server)).toEqual(openedAgain);

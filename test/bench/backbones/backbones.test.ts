@@ -3,8 +3,8 @@ import { compareWithGolden, othersOf } from './bench.js';
 import { subjects } from './subjects.js';
 
 /**
- * PyTorch's worker takes a minute, and the test server opens a model for every step. So this test is part of `.ci/run`
- * and of `.ci/nightly engines`. verl.test.ts tests verl.
+ * Whether the backbones other than onnx are tested, as in `.ci/run` and `.ci/nightly engines`. They take long:
+ * PyTorch's worker takes a minute, and the test server opens a model for every step. verl.test.ts tests verl.
  */
 const isLong = process.env['AJET_LONG_TESTS'] === '1';
 const asked = subjects().filter(({ name }) => name === 'onnx' || (isLong && name !== 'verl'));

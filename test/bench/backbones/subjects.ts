@@ -44,7 +44,10 @@ const openVerl = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise<
     env: { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' },
   });
 
-/** Goes through the test server, which trains with the embedded backbone. Both are closed together. */
+/**
+ * Opens the backbone tinker on the test server, which trains with the embedded backbone. Server and backbone are closed
+ * together.
+ */
 async function openTinker(options: OpenOptions): Promise<Backbone> {
   const { modelDir, optimizer, contextLength } = options;
   const server = await TinkerServer.start({ open: () => openOnnx(options), contextLength, models: [modelDir] });

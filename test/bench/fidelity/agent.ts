@@ -15,5 +15,5 @@ export type FidelityAgent<M> = {
 
 export const systemPrompt = 'You are a careful assistant.';
 export const toolNames = ['add', 'look_up'] as const;
-/** This number is larger than the number of steps in any script. */
+/** The limit of an agent's steps. It is larger than the number of steps in any script. */
 export const maxSteps = 50;

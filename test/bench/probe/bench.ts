@@ -1,8 +1,9 @@
 /**
- * Does `ajet probe` predict the share of groups that train? On five sets of tasks, the probe predicts this share and chooses
- * settings. Then the start weights sample 200 groups of other tasks with these settings, by the path of evaluations,
- * and the share of groups with different rewards is compared with the prediction. Nothing is trained. The sets are
- * four tutorials with nano and micro, and functions, JSON and a calculator with SmolLM2-135M. `--only functions,json` takes some of them.
+ * Does `ajet probe` predict the share of groups that train? On five sets of tasks, the probe predicts this share and
+ * chooses settings. Then the start weights sample 200 groups of other tasks with these settings, through the code of
+ * evaluations, and the share of groups with different rewards is compared with the prediction. Nothing is trained. The
+ * sets are four tutorials with nano and micro, and functions, JSON and a calculator with SmolLM2-135M.
+ * `--only functions,json` takes some of them.
  */
 
 import { readFileSync } from 'node:fs';

@@ -17,7 +17,10 @@ export type CheatFigures = {
   readonly honest: { readonly tried: number; readonly paid: number };
 };
 
-/** If this machine has no sandbox for a language, the kept figures of the language are used, and a line says so. */
+/**
+ * Judges the cheating and the right programs of both languages. If this machine has no sandbox for a language, it uses
+ * the kept figures of the language and reports this.
+ */
 export async function measureCheats({ report }: Pick<BenchOptions, 'report'>): Promise<CheatFigures> {
   const measured: CheatFigures[] = [];
   for (const language of ['python', 'javascript'] as const)

@@ -64,8 +64,9 @@ const config: ReferenceConfig & { readonly [key: string]: unknown } = {
 const epsilon = 1e8;
 const optimizer = adamOptions(0, { beta1: 0, beta2: 0, epsilon });
 /**
- * The first of several steps must leave a model that can still be trained. From the last step, only the gradient has to
- * be computed, as exactly as possible.
+ * The scales of the weight change in the earlier steps and in the last step. The earlier steps must leave a model that
+ * can still be trained. After the last step, only the gradient is computed from the change, so a large scale makes it
+ * more exact.
  */
 const [smallScale, readableScale] = [0.02, 1000];
 const clip = 0.2;

@@ -18,8 +18,8 @@ export const recipe = {
 export const configJson = createConfigJson(recipe);
 
 /**
- * The answers repeat numbers and names from the questions, so the model has to learn to copy. If it learns from
- * transcripts alone, it depends on their order when it learns to copy. After the first lesson, it copies within the
+ * The answers repeat numbers and names from the questions, so the model has to learn to copy. If it learned from
+ * transcripts alone, their order would decide how soon it learns to copy. After the first lesson, it copies within the
  * first hundreds of steps of `answering`.
  */
 export const lessons: readonly LessonPlan[] = [

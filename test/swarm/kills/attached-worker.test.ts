@@ -99,7 +99,7 @@ it.skipIf(process.platform !== 'linux' || !existsSync(python) || !isAsked)(
         expect(launcher.numStarted).toBeGreaterThan(kill + 1);
       }
       await expect.poll(receipts, { timeout: 120_000 }).toBeGreaterThan(45);
-      launcher.kill(); // kills the worker alone, while its server lives
+      launcher.kill(); // kills the worker alone, while its server continues
       await exited(client);
       await isQuiet(url, findRun(dir));
     } finally {

@@ -8,7 +8,7 @@ import type { World } from './world.js';
 export type Listener = { readonly life: Life; readonly swarm: Swarm };
 
 /**
- * Carries requests between clients and servers. It loses, repeats, delays and reorders them, and cuts connections in
+ * Delivers requests between clients and servers. It loses, repeats, delays and reorders them, and cuts connections in
  * one direction.
  */
 export class Network {

@@ -37,8 +37,8 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".safetensors.index.json", ".bin.inde
 
 
 def save_checkpoint(trainer: Trainer, directory: str) -> None:
-    """Saves the model folder and the trainer's state. All ranks call it together. Raises `checkpoint` if the folder
-    cannot be written."""
+    """Saves the model folder and the trainer's state. All ranks must call this function together. Raises `checkpoint`
+    if the folder cannot be written."""
     target = Path(directory)
     partial = target.with_name(target.name + ".partial")
     ranks = trainer.placement.ranks
@@ -71,7 +71,7 @@ def _replace(partial: Path, target: Path) -> None:
 
 def whole_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
     """Returns unsharded weights in host memory on the first rank, with LoRA merged in, by Hugging Face name. All ranks
-    must call it."""
+    must call this function."""
     lm = trainer.policy.lm
     state = {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
     return dict(fold_adapters(state, trainer.config.lora)) if trainer.config.lora.rank else state
@@ -159,8 +159,8 @@ def describe(file: Path) -> dict[str, int]:
 
 
 def load_checkpoint(trainer: Trainer, directory: str) -> None:
-    """Loads weights, masters and moments. All ranks call it together. If a file is missing or damaged, it raises
-    `checkpoint` with the name of the file before it changes anything."""
+    """Loads weights, masters and moments. All ranks must call this function together. If a file is missing or damaged,
+    it raises `checkpoint` with the name of the file before it changes anything."""
     folder = Path(directory)
     trainer.reshard()
     manifest = read_manifest(folder)

@@ -167,7 +167,7 @@ def _chunks(num_rows: int, size: int) -> list[tuple[int, int]]:
 def head_logprobs(
     hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse: Inverse, options: HeadOptions, sets: KeptRows | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns logprob_M of each pair at the temperature and entropy_U of each row, in nats, over the tokens in `sets`;
+    """Returns logprob_M of each pair at the temperature and entropy_U of each row, in nats, over the tokens in `sets`.
     Both can be differentiated once.
 
     For the logprob of a token outside of its row's set, `kept.is_hidden` is true.

@@ -29,7 +29,8 @@ may compute in TF32."""
 
 
 def check_likeness(policy: PolicyModel, device: torch.device) -> None:
-    """Raises `unsupported_model` with the class of the model and the distance of its logprobs from the worker's."""
+    """Raises `unsupported_model` if the logprobs of the worker and of the model's own code differ too much, or if the
+    worker's forward pass fails. The message names the class of the model."""
     lm, name = policy.lm, type(policy.lm).__name__
     rows = draw_rows(int(lm.config.get_text_config().vocab_size), smallest_window(lm.config))
     try:

@@ -149,8 +149,8 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
 
 
 def find_outside(terms: DeviceTerms, logprob_M: torch.Tensor) -> torch.Tensor:
-    """Finds terms whose token is outside of the set that it must have been drawn from, because the sampler rounds
-    differently."""
+    """Finds terms whose token is outside of its recomputed set. The sampler drew the token from its own set, but it
+    rounds differently."""
     is_outside = is_hidden(logprob_M.detach())[terms.pair_K]
     return is_outside if terms.is_outside_K is None else is_outside | terms.is_outside_K
 

@@ -99,8 +99,8 @@ class PlainAdamW:
 
 
 def shard_group(parameters: NamedParameters) -> Any:
-    """Returns the processes that hold one whole model together, or None if each tensor is whole. Replicas on other
-    nodes hold the same."""
+    """Returns the processes that hold one whole model together, or None if each tensor is whole. If there are replicas
+    on other nodes, they are not in this group."""
     mesh = next((p.device_mesh for p in parameters.values() if isinstance(p, DTensor)), None)
     return None if mesh is None else mesh.get_group(mesh.ndim - 1)
 

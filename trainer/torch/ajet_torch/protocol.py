@@ -111,7 +111,7 @@ class Connection:
 
     def receive(self, wait: bool) -> dict[str, Any] | None:
         """Returns the next message. With wait=False it raises queue.Empty if there is none. None means that the other
-        side has gone."""
+        side has closed the connection."""
         return self.inbox.get(block=wait)
 
 

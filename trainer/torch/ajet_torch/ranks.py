@@ -86,7 +86,8 @@ def join_ranks(device_type: str, store_file: str | None, fsdp: bool, timeout_s: 
 
 
 def count_nodes(control: Any, size: int) -> int:
-    """Learns the sizes from the launchers. Raises `bad_request` if one has more processes than another."""
+    """Returns the number of launchers, which it counts from the environment of all processes. Raises `bad_request` if
+    one launcher has more processes than another."""
     own = (int(os.environ.get("GROUP_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", size)))
     found: list[Any] = [None] * size
     dist.all_gather_object(found, own, group=control)

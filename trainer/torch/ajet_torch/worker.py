@@ -1,8 +1,9 @@
 """The worker process: `python -m ajet_torch.worker`, or several of them under torchrun.
 
-The first rank talks to the control plane and sends all ranks the next command; the others only follow. Weights never
-change within an answer. Before they change, running answers finish and new requests wait. A sampler on the trainer's
-GPUs waits from the beginning of a training step. One with separate GPUs continues until the new weights arrive.
+The first rank exchanges messages with the control plane and sends all ranks the next command; the others only follow.
+Weights never change within an answer. Before they change, running answers finish and new requests wait. A sampler on
+the trainer's GPUs waits from the beginning of a training step. One with separate GPUs continues until the new weights
+arrive.
 """
 
 from __future__ import annotations

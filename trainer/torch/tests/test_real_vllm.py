@@ -35,7 +35,7 @@ def version() -> tuple[int, int]:
 
 
 def module_with(names: list[str], attribute: str) -> Any:
-    """Returns the module that has the name, because vLLM moves names between modules."""
+    """Returns the attribute from the first module that has it, because vLLM moves names between modules."""
     for name in names:
         try:
             return getattr(importlib.import_module(name), attribute)

@@ -123,7 +123,7 @@ def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any
 
 
 def free_address() -> tuple[str, str]:
-    """Returns the address of the node on which it runs. All workers connect to this address."""
+    """Returns the address of the node on which this function runs, and a free port. All workers connect to them."""
     with socket.socket() as sock:
         sock.bind(("", 0))
         return ray.util.get_node_ip_address().strip("[]"), str(sock.getsockname()[1])

@@ -54,7 +54,10 @@ export type JudgeModelOptions = {
   readonly override?: string | undefined;
 };
 
-/** For a model of the hub, only the small files are downloaded. Throws BackboneError `not_enough_memory`. */
+/**
+ * Checks whether the model fits into memory. For a model of the hub, it downloads only the small files. Throws
+ * BackboneError `not_enough_memory`.
+ */
 export async function judgeModel(
   config: CommonConfig,
   backbone: BackboneEntry,

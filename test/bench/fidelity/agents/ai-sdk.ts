@@ -4,7 +4,7 @@ import { generateText, type LanguageModel, type ModelMessage, stepCountIs, strea
 import { z } from 'zod';
 import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.js';
 
-/** A zod schema as most people write it. It drops the keys that it does not know. */
+/** A zod schema as most people write it. It drops the keys that it does not list. */
 const inputSchema = z.object({ a: z.unknown(), b: z.unknown() }).partial();
 const tools: ToolSet = Object.fromEntries(
   toolNames.map((name) => [

@@ -13,7 +13,8 @@ here = Path(__file__).parent
 
 
 def is_paid(gold: str, output: str) -> bool:
-    """math-verify reads LaTeX only between dollars, so a form without dollars is also tried with them."""
+    """Returns whether math-verify accepts the output. It reads LaTeX only between dollars, so a form without dollars is
+    also tried with them."""
     wanted = [parse(gold), parse(f"${gold}$")]
     has_mark = "$" in output or "\\boxed" in output or "\\(" in output or "\\[" in output
     found = [parse(output)] + ([] if has_mark else [parse(f"${output}$")])
@@ -35,11 +36,11 @@ def main() -> None:
     head = "| compare | right answer | the agent says |\n|---|---|---|\n"
     text = (
         "# Differences of math-verify 0.9.0\n\n"
-        f"`math_verify_forms.py` asked it about the {len(forms)} forms of `number` and `expression` in `answers.jsonl`, with its\n"
-        "default settings. It reads LaTeX between dollars alone, so a form without them was asked with them, too. It takes the\n"
-        "last formula or number of an answer, so most forms that it pays have no mark, or are denied or hedged.\n\n"
-        f"## It pays {len(rows[False])} forms that the table does not\n\n{head}" + "\n".join(rows[False]) + "\n\n"
-        f"## It does not pay {len(rows[True])} forms that the table does\n\n{head}" + "\n".join(rows[True]) + "\n"
+        f"`math_verify_forms.py` asked math-verify about the {len(forms)} forms of `number` and `expression` in `answers.jsonl`, with its\n"
+        "default settings. math-verify reads LaTeX only between dollars, so a form without dollars was also asked with them.\n"
+        "It takes the last formula or number of an answer, so most forms that it alone accepts have no mark, or are denied or hedged.\n\n"
+        f"## It accepts {len(rows[False])} forms that the table does not\n\n{head}" + "\n".join(rows[False]) + "\n\n"
+        f"## It does not accept {len(rows[True])} forms that the table does\n\n{head}" + "\n".join(rows[True]) + "\n"
     )
     (here / "math-verify.md").write_text(text)
 

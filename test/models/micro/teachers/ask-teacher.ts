@@ -9,7 +9,7 @@ import {
 } from '#tutorial/learning-to-ask/ailments.js';
 import { pick, type Teacher } from '../../shared/teacher.js';
 
-/** The questions that it asks by habit in its first, second and third turn, about every ailment. */
+/** The questions that the teacher asks by habit in its first, second and third turn, about every ailment. */
 const habits: readonly TopicName[] = ['since', 'fever', 'sleep'];
 
 const isTold = (topic: TopicName, prompt: string): boolean =>
@@ -23,8 +23,8 @@ function findHidden(prompt: string): readonly TopicName[] {
 }
 
 /**
- * In one of four cases it chooses the right topic. Otherwise it chooses a topic by habit or at random. Reinforcement
- * learning cannot strengthen a topic that a model never asks about.
+ * Chooses a topic of the patient's hidden facts in one of four cases, and otherwise a topic by habit or at random.
+ * Reinforcement learning cannot strengthen a topic that a model never asks about.
  */
 function chooseTopic(prompt: string, random: Random): TopicName {
   const turn = prompt.split('<|im_start|>assistant\n').length - 2;

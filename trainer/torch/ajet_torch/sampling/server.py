@@ -70,7 +70,8 @@ class InferenceServer(Protocol):
     def has_queue(self) -> bool: ...
 
     def admit(self, open_: bool) -> None:
-        """Set it to false before weights change, so that every answer comes from one version of the weights."""
+        """Allows queued requests to start, or forbids it. Call it with False before weights change, so that every
+        answer comes from one version of the weights."""
         ...
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
@@ -83,7 +84,7 @@ class InferenceServer(Protocol):
 
     def catch_up(self) -> None:
         """Gives the weights of the last update to the parts that lack them, while the other parts continue to sample.
-        Every rank calls it."""
+        Every rank must call this method."""
         ...
 
     def fingerprint(self) -> int | None:

@@ -29,8 +29,9 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
     def hang_up(self) -> None:
-        """Ends a read in another thread, and makes the server notice that the client has gone. `close` alone does
-        neither. `sock` is None after the beginning of an answer that ends with the connection."""
+        """Ends a read in another thread, and makes the server notice that the client has disconnected. `close` alone
+        does neither. This method uses `line`, because http.client sets `sock` to None when an answer begins whose end
+        is the end of the connection."""
         if self.line is not None:
             try:
                 self.line.shutdown(socket.SHUT_RDWR)
@@ -50,7 +51,7 @@ class VllmHttp:
         return self._require("GET", path, None)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Returns the JSON answer. If the status is not 200, raises `weight_sync` with the server's own words."""
+        """Returns the JSON answer. If the status is not 200, raises `weight_sync` with the server's message."""
         return self._require("POST", path, body)
 
     def _require(self, method: str, path: str, body: dict[str, Any] | None) -> Any:

@@ -86,7 +86,7 @@ def command_line(config: WorkerConfig, socket_path: str, context_length: int, dt
 
 def has_tokenizer(model_dir: str) -> bool:
     """Returns whether the model has a tokenizer. Requests and answers contain only ids, but vLLM usually runs with a
-    tokenizer, so the server loads it if it can."""
+    tokenizer, so the server loads a tokenizer if there is one."""
     return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
 
 

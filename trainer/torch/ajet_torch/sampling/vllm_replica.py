@@ -35,7 +35,7 @@ class Replica:
         self.task: Background | None = None
 
     def hear(self) -> None:
-        """Records the time of a sign of life, or of the first request. Any thread may call it."""
+        """Records that the replica has just answered, or has got its first request. Any thread may call this method."""
         self.heard_at = time.monotonic()
 
     def silence(self, patience_s: float) -> WorkerError | None:

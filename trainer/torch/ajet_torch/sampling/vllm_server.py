@@ -40,10 +40,11 @@ from .vllm_weights import WeightSender
 PROBE_ID = -1
 """The request id of the first replica's probe; the others' ids are below it."""
 MOST_FAILURES = 2
-"""The limit for one request. A request that has failed this often may itself be the cause."""
+"""A request that has failed this often is not tried again, because it may itself be the cause."""
 
 SLOWEST_TOKENS_PER_S = 5
-"""The limit for an answer that comes in one piece, because nothing arrives before it is whole."""
+"""The slowest expected sampling. It sets how long a replica may be silent while it makes an answer that comes in one
+piece."""
 
 log = logging.getLogger("ajet_torch")
 
@@ -284,7 +285,7 @@ def patience(calls: list[Call]) -> float:
 
 
 class VllmPeer(IdleServer):
-    """Takes no requests. It sends the weights to vLLM on the GPU that they share."""
+    """Takes no requests. It sends the weights to vLLM on the GPU that both use."""
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         self.policy, self.group = policy, ranks

@@ -56,8 +56,8 @@ class WeightSender:
         self.is_direct = self.is_direct and set(found) == {"yes"}
 
     def send(self, servers: Broadcast) -> int:
-        """Sends all weights. Every rank calls it; ranks without a server pass none. Returns the sum of the bit patterns
-        of the weights."""
+        """Sends all weights. Every rank must call this method; ranks without a server pass none. Returns the sum of the
+        bit patterns of the weights."""
         sums: list[torch.Tensor] = []
         self.is_direct or servers.post("/start_weight_update")
         for chunk in chunks(self._weights(), self.chunk_bytes):

@@ -13,7 +13,8 @@ from torch.multiprocessing.reductions import rebuild_cuda_tensor
 from .server import weight_sum
 
 PLAIN_METHODS = {"UnquantizedLinearMethod", "UnquantizedEmbeddingMethod"}
-"""Ways to hold weights that leave them on a GPU as they were loaded (read in the sources of 0.26 and 0.33)."""
+"""vLLM's classes that hold the weights of a layer on a GPU exactly as they were loaded (checked in the sources of 0.26
+and 0.33)."""
 PLAIN_MODULES = {"Attention"}
 """Modules whose step after loading changes no weight if nothing is quantized."""
 
