@@ -56,7 +56,7 @@ export interface Tuner {
   span<T>(name: string, work: () => T): T;
   /**
    * Rewards an agent for what it has done so far, in addition to the reward at the end of the episode. The reward
-   * counts for the turns that the agent has made by now. Without `agent`, the agent whose model answered last gets the
+   * counts for the turns that the agent has made so far. Without `agent`, the agent whose model answered last gets the
    * reward. A reward for an agent that does not learn is ignored. Throws WorkflowError if the value is not finite or
    * the agent has no turn yet.
    */
@@ -145,7 +145,10 @@ export type Episode = {
   readonly turns: readonly TurnDescription[];
   readonly stats: TrackerStats;
   readonly calls: CallCounts;
-  /** For each agent, how many requests had a parameter that was accepted without effect, by parameter name. */
+  /**
+   * For each agent and each parameter, the number of requests with this parameter. The parameter was accepted but had
+   * no effect.
+   */
   readonly ignoredParameters: CountsByAgent<string>;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;

@@ -116,7 +116,7 @@ export function createJudge(value: unknown, where: string): Judge {
 }
 
 /**
- * Asks the judge and gives it its own copy of the task. Throws JudgeError unless it returns a usable verdict. A
+ * Asks the judge, which gets a copy of the task. Throws JudgeError unless the judge returns a usable verdict. A
  * ConfigError of the judge passes through and stops the run.
  */
 export async function askJudge(

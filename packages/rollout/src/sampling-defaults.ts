@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { SamplingDefaults } from './contract.js';
 
-/** The settings of an episode whose model is asked elsewhere. They have no effect. */
+/** The settings of an episode whose model is called elsewhere. They have no effect. */
 export const sampledElsewhere: SamplingDefaults = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };
 
 /** Returns the sampling settings of training episodes, for requests that do not set them. */

@@ -68,7 +68,7 @@ async function registerTypeScript(): Promise<void> {
   const { register } = await import('tsx/esm/api');
   if (isRegistered) return;
   isRegistered = true;
-  // Node calls the hook that was registered last first. So our hook also handles the requests of tsx.
+  // Node calls hooks in the reverse order of their registration, so our hook also handles the requests of tsx.
   await registerHooks({ parentURL: import.meta.url });
   register();
   process.setSourceMapsEnabled(true);

@@ -33,7 +33,7 @@ type FailedCalls = {
 
 /**
  * Describes why an episode failed, as data. An error of AgentJet is used as it is, even if a framework has wrapped it.
- * Any other error comes from the user's code, and keeps the part of its stack in that code.
+ * Any other error comes from the user's code, and keeps the lines of its stack that are in that code.
  */
 export function toEpisodeError(thrown: unknown, { failedAgent, lostTo }: FailedCalls = {}): EpisodeError {
   const error =

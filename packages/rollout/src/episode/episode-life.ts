@@ -90,7 +90,7 @@ function withoutStack<Made>(make: () => Made): Made {
   }
 }
 
-/** Includes the name of the error if it can be printed. */
+/** Describes an error, with its name if it can be printed. */
 function describe(error: unknown): string {
   try {
     return String(error);

@@ -58,7 +58,7 @@ type FailedCalls = {
   readonly watchCall: (agentName: string) => (error: unknown) => void;
   /** Returns the failed calls whose messages are not in `episodeError`. */
   readonly swallowed: (episodeError: string | undefined) => readonly SwallowedError[];
-  /** Records that a call of a model that does not learn ended, with an error or with an answer (undefined). */
+  /** Records the end of a call of a model that does not learn. `error` is undefined if the call was answered. */
   readonly noteCall: (agentName: string, error: unknown) => void;
 };
 

@@ -22,7 +22,7 @@ const sleepByTimer = (ms: number, signal: AbortSignal): Promise<void> => wait(ms
 /**
  * Repeats a request to a judge that cannot be reached, after growing gaps, until the judge answers. If the judge
  * answers another episode, the request is repeated at once. The workflow has ended by then, so the time limit of the
- * episode does not apply. Rejects with the judge's last error when the patience is over, or with any error that is not
+ * episode does not apply. Rejects with the judge's last error when `patienceMs` is over, or with any error that is not
  * an outage.
  */
 export async function judgeAgain(

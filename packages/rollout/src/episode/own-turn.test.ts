@@ -11,7 +11,7 @@ it('gives each of several continuations another turn of the loop, in the order i
   const seen: { readonly name: string; readonly turn: number }[] = [];
   const work = async (name: string): Promise<void> => {
     await ownTurn();
-    for (let step = 0; step < 5; step++) await Promise.resolve(); // a framework does the same before its next call
+    for (let step = 0; step < 5; step++) await Promise.resolve(); // like a framework, which runs a few steps before its next call
     seen.push({ name, turn });
   };
   await Promise.all(['a', 'b', 'c', 'd'].map(work));

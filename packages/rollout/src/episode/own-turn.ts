@@ -20,8 +20,8 @@ function takeTurn(): void {
 }
 
 /**
- * Resolves in a turn of the event loop in which no other caller's promise resolves, in the order of the calls. It
- * resolves at once if no other caller has continued in this turn.
+ * Waits for a turn of the event loop in which no other caller continues. Callers continue in the order of their calls.
+ * If no other caller has continued in this turn, the promise resolves at once.
  */
 export function ownTurn(): Promise<void> {
   if (isTaken) return new Promise((resolve) => void waiting.push(resolve));

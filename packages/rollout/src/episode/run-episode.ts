@@ -82,8 +82,8 @@ type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
   (({ readonly status: 'completed' } & Verdict) | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
 
 /**
- * The workflow has ended, but its output has no score yet: the judge could not be reached, or it waits for the rest of
- * the group.
+ * The workflow has ended, but its output has no score yet: the judge could not be reached, or the judge waits for the
+ * rest of the group.
  */
 type Unscored = {
   readonly status: 'unscored';

@@ -153,7 +153,7 @@ function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise
   return group;
 }
 
-/** Returns undefined if the judge does not judge groups. */
+/** Creates the verdicts of a group. Returns undefined if the judge does not judge groups. */
 function openVerdicts(
   { task, groupId, seedOf }: Draw,
   { judge, numRepeat: numPlaces, timeoutMs }: GroupsOptions,
@@ -194,10 +194,10 @@ function startPlace(
 }
 
 /**
- * What happens to a group if an agent fails in one of its episodes. With `drop_group`, the group is not trained. With
- * `zero_reward`, the episode counts with reward 0. With `partial_group`, the other episodes are trained if at least
- * half of the episodes, and at least two, succeeded. If an episode fails because of an outage or the judge, it gets no
- * reward and is left out.
+ * Decides what happens to a group if an agent fails in one of its episodes. With `drop_group`, the group is not
+ * trained. With `zero_reward`, the episode counts with reward 0. With `partial_group`, the other episodes are trained
+ * if at least half of the episodes, and at least two, succeeded. If an episode fails because of an outage or the judge,
+ * it gets no reward and is left out.
  */
 export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 
@@ -220,7 +220,7 @@ export function toEpisodeGroup(
   return episodes.length < needed ? undefined : { groupId: group.groupId, episodes };
 }
 
-/** Returns an empty list if the episode does not count. */
+/** Converts an episode for the trainer. Returns an empty list if the episode does not count. */
 function toRewarded(episode: Episode, failed: FailedPolicy): readonly RewardedEpisode[] {
   const { episodeId, samples } = episode;
   if (episode.status === 'completed') return [{ episodeId, reward: episode.reward, ...rewardsOf(episode), samples }];

@@ -15,8 +15,8 @@ export type StragglerOptions = {
 type Running = { readonly groupId: string; readonly stop: AbortController; isGivenUp: boolean };
 
 /**
- * Watches the groups of one batch. The patience starts when all groups have begun, no episode waits for a worker, and
- * half of the groups are done.
+ * Watches the groups of one batch. The time of `patienceMs` starts when all groups have begun, no episode waits for a
+ * worker, and half of the groups are done.
  */
 export class Stragglers {
   readonly #options: StragglerOptions;

@@ -3,8 +3,8 @@ import { readAnswer } from './read-call.js';
 import { StreamedAnswer } from './read-stream.js';
 
 /**
- * Returns the result of a call unchanged. The result is read only when the caller reads it. A stream is inspected piece
- * by piece while the caller reads it.
+ * Watches the result of a call. The caller gets the result unchanged, and the result is read only when the caller reads
+ * it. A stream is inspected piece by piece while the caller reads it.
  */
 
 export type CallOutcome = { readonly answer: ChatMessage | null } | { readonly error: unknown };

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { type ChatRequest, EngineError } from '@agentjet/core';
 
 /**
- * Hashes of the parts of a request that determine its answer. Two requests can be compared even if the agent changes
- * its objects.
+ * Hashes of the parts of a request that determine its answer. With them, two requests can be compared even if the agent
+ * changes its objects.
  */
 export type RequestPrint = Readonly<Record<Part, string>>;
 

@@ -293,7 +293,8 @@ async function sample(
 }
 
 /**
- * Calls the caller's `onDelta`, which may throw. Its error ends this call, unchanged, and does not reach the engine.
+ * Calls the caller's `onDelta`, which may throw. If it throws, this call rejects with the same error, and the error
+ * does not reach the engine.
  */
 function createOutlet(
   { onDelta }: ChatOptions,
@@ -353,7 +354,7 @@ function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, com
   };
 }
 
-/** If the episode has ended, throws the reason as a new error for each call. */
+/** Throws if the episode has ended. Each call gets a new error, which contains the reason. */
 function checkOpen(signal: AbortSignal): void {
   if (signal.aborted) {
     throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });
