@@ -2,8 +2,8 @@ import { createChatTokenizer } from '../src/index.js';
 import { chatTemplates, createChatTokenizerFiles, type TemplateFamily } from '../src/testing.js';
 
 /**
- * Prints the chat templates of the tests as JSON for `render.py`. The keys are their names. The templates are those
- * that other servers get.
+ * Prints the chat templates of the tests as JSON for `render.py`. The keys are the names of the templates. Each
+ * template is the one that other servers get.
  */
 
 const sources = Object.entries(chatTemplates).map(([name, source]) => {

@@ -107,7 +107,10 @@ function readVariables({ tokenizerConfig, templateVariables }: ChatTokenizerOpti
   return { ...Object.fromEntries(tokens.filter(([, text]) => text !== undefined)), ...templateVariables };
 }
 
-/** Throws BackboneError `bad_model_files` if the tokenizer or template cannot be used, or if there is no end-of-turn token. */
+/**
+ * Creates the chat tokenizer of a model. Throws BackboneError `bad_model_files` if the tokenizer or template cannot be
+ * used, or if there is no end-of-turn token.
+ */
 export function createChatTokenizer(options: ChatTokenizerOptions): ChatTokenizer {
   const tokenizer = orBadFile('tokenizer.json', () =>
     createHfTokenizer(options.tokenizerJson, options.tokenizerConfig),
@@ -156,7 +159,7 @@ function toReplyFormat({ isHermes }: ToolPrompt, { replyFormat = {} }: ChatToken
   return { replyFormat: { ...replyFormat, ...(toolCalls !== undefined && { toolCalls }) } };
 }
 
-/** The maximum number of templates with other variables that one tokenizer keeps. */
+/** A chat tokenizer keeps at most this number of templates with other variables. */
 const maxVariants = 64;
 
 type TemplateParts = {

@@ -22,13 +22,16 @@ export interface Tokenizer {
    * `flush` returns the rest.
    */
   createStreamDecoder(): StreamDecoder;
-  /** Returns the result of a stream decoder for these ids, computed at once. If undefined or absent, use a stream decoder. */
+  /**
+   * Returns the result of a stream decoder for these ids, computed at once. If the result is undefined, or the function
+   * absent, use a stream decoder.
+   */
   decodeEach?(ids: Int32Array): DecodedIds | undefined;
   /** Returns the `ends` of `decodeEach` without making the text. */
   textEnds?(ids: Int32Array): ArrayLike<number> | undefined;
 }
 
-/** The text of ids, and the end of each id's text in it, in UTF-16 code units. */
+/** The text of ids. `ends` contains the position in the text at which each id's text ends, in UTF-16 code units. */
 export type DecodedIds = { readonly text: string; readonly ends: ArrayLike<number> };
 
 /** Takes ids and returns text piece by piece. All pieces together equal the result of `decode`. */
@@ -50,7 +53,7 @@ export type ParsedReply = {
   readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
   readonly malformedToolCalls: number;
   /**
-   * The number of calls that were not read because they lack their tags, in an answer that consists only of calls to
+   * The number of calls that were not parsed because they lack their tags, in an answer that consists only of calls to
    * tools of the request. Absent: none.
    */
   readonly untaggedToolCalls?: number;
@@ -82,8 +85,9 @@ export interface ChatTemplate {
   /** Creates a parser for pieces of text. Its deltas are final. Tool-call deltas have the id from `mintId`. */
   createStreamParser(mintId: (index: number) => string, options?: Pick<ParseOptions, 'tools'>): ReplyStreamParser;
   /**
-   * Takes text and returns the part outside of thinking as soon as it is certain. That part is unchanged, including tool calls, except for the
-   * newlines after a thinking block. Absent if the model does not think.
+   * Creates a parser that takes text and returns the part outside of thinking as soon as it is certain. That part is
+   * unchanged, including tool calls, except for the newlines after a thinking block. Absent if the model does not
+   * think.
    */
   createAnswerText?(): AnswerText;
   /** Names of the variables that the template reads, such as `enable_thinking`. Absent if unknown. */
@@ -95,8 +99,8 @@ export interface ChatTemplate {
   /** Ids that end the assistant's turn. The last id of a completion is one of these unless it was truncated. */
   readonly stopIds: readonly number[];
   /**
-   * Returns text with which an answer begins as a tool call, up to the tool's name, or up to the arguments if `name` is
-   * given. The result is undefined, or the function absent, if the model has no format for calls.
+   * Returns the text with which a tool call begins: up to the tool's name, or up to the arguments if `name` is given.
+   * The result is undefined, or the function absent, if the model has no format for calls.
    */
   callOpening?(name?: string): string | undefined;
   /**

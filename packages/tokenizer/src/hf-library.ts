@@ -33,14 +33,14 @@ export type AddedToken = {
   readonly special: boolean;
   /** Whether the token is not matched inside a word. */
   readonly single_word: boolean;
-  /** Whether the token includes the spaces before it, or after it. */
+  /** `lstrip`: whether the token includes the spaces before it. `rstrip`: whether it includes the spaces after it. */
   readonly lstrip: boolean;
   readonly rstrip: boolean;
   /** Whether the token is matched in normalized text. */
   readonly normalized: boolean;
 };
 
-/** Throws the errors of the library. */
+/** Opens the tokenizer of the library. Throws the errors of the library. */
 export function openHfLibrary(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): HfLibrary {
   const library: HfLibrary = new Tokenizer(tokenizerJson, tokenizerConfig);
   if (library.pre_tokenizer !== null) splitAsRust(library.pre_tokenizer, tokenizerJson['pre_tokenizer']);

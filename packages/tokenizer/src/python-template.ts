@@ -29,7 +29,7 @@ type Methods = {
   applyFilter(operand: TemplateValue, filter: Filter, environment: Environment): TemplateValue;
 };
 
-/** Throws the parser's SyntaxError. */
+/** Compiles a template. Throws the parser's SyntaxError. */
 export function createPythonTemplate(source: string): PythonTemplate {
   // Jinja reads every line end of a template as \n.
   const lines = source.replaceAll(/\r\n?/g, '\n');

@@ -15,7 +15,7 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   'unk_token',
 ]);
 
-/** Variables that turn thinking on and off in the families, with the value that turns it off. */
+/** Names of the variables with which templates turn thinking on and off. The value false turns it off. */
 const switches = ['enable_thinking', 'thinking'] as const;
 
 /** Returns the variable that turns thinking off, or undefined if the template has no switch. */

@@ -75,7 +75,10 @@ function spell(word: string): string {
   return Array.from(textEncoder.encode(word), (byte) => byteCharacters[byte]).join('');
 }
 
-/** Returns undefined if the tokenizer is not byte-level BPE over words. The caller then encodes whole texts. */
+/**
+ * Creates the encoder. Returns undefined if the tokenizer is not byte-level BPE over words. The caller then encodes
+ * whole texts.
+ */
 export function createWordEncoder(
   library: HfLibrary,
   tokenizerJson: JsonObject,

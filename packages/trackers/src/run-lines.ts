@@ -40,7 +40,9 @@ export async function readRows(file: string, prefix: string, bookmark: Bookmark)
   };
 }
 
-/** Returns undefined if the bookmark does not fit this file, or if there is no file. */
+/**
+ * Reads the bytes after the bookmark. Returns undefined if the bookmark does not fit this file, or if there is no file.
+ */
 async function readFrom(file: string, { offset, lastLine }: Bookmark): Promise<Buffer | undefined> {
   if (offset === 0) return readFile(file).catch(() => undefined);
   const handle = await open(file).catch(() => undefined);

@@ -22,7 +22,7 @@ export type ReplyFormatOptions = {
   readonly reasoning?: ReplyFormat['reasoning'];
 };
 
-/** Throws ConfigError `unknown_family`. */
+/** Returns the family. Throws ConfigError `unknown_family` if no family has this name. */
 function findFamily(given: TemplateFamily | string): TemplateFamily {
   if (typeof given !== 'string') return given;
   const found = templates.find(({ name }) => name === given);

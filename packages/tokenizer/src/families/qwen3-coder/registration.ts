@@ -43,7 +43,7 @@ function createBlock(tools: readonly ToolSpec[]): BlockSection {
 
 type Block = { readonly length: number; readonly call: WrittenCall | undefined };
 
-/** Returns undefined if the block is not complete. */
+/** Reads a block up to its end. Returns undefined if the block is not complete. */
 function readBlock(text: string, tools: readonly ToolSpec[], isLast: boolean): Block | undefined {
   const first = text.indexOf(closeTag);
   for (let at = first; at !== -1; at = text.indexOf(closeTag, at + 1)) {
@@ -101,7 +101,10 @@ function toJson(value: string, schema: unknown, root: JsonObject): string {
   return type?.read(value.trim()) ?? JSON.stringify(value);
 }
 
-/** The types other than string, each with a function that reads its value from text. It returns JSON, or undefined if the value does not fit. */
+/**
+ * The types other than string, each with a function that reads its value from text. The function returns JSON, or
+ * undefined if the value does not fit.
+ */
 const otherTypes: readonly { readonly name: string; read(text: string): string | undefined }[] = [
   { name: 'null', read: (text) => (/^(null|None)$/.test(text) ? 'null' : undefined) },
   { name: 'boolean', read: (text) => (/^(true|false)$/i.test(text) ? text.toLowerCase() : undefined) },
