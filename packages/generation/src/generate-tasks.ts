@@ -26,9 +26,9 @@ export type GenerateOptions = {
   readonly seed: number;
   readonly sampling: Sampling;
   readonly checks: ProposalChecks;
-  /** A question repeats an earlier one if its share of common runs of three words is at least this. */
+  /** A question repeats an earlier one if they have at least this share of their runs of three words in common. */
   readonly similarity: number;
-  /** Also compares meanings. Null: only words. */
+  /** Compares the meanings of questions. Null: only words are compared. */
   readonly meaning: Meaning | null;
   /** The number of sources that are asked at the same time. */
   readonly parallel: number;

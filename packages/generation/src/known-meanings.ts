@@ -1,7 +1,7 @@
 /** Turns texts into unit vectors; vectors of similar meaning are close to each other. */
 export type Meaning = {
   readonly embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>;
-  /** The cosine, 0 to 1, from which two texts have the same meaning. */
+  /** Two texts have the same meaning if the cosine of their vectors, 0 to 1, is at least this. */
   readonly similarity: number;
 };
 

@@ -54,7 +54,7 @@ export type Evaluation = {
   readonly temperature: number;
   /** The scored episodes by task, in the order of the tasks. */
   readonly scores: readonly TaskResult[];
-  /** Success by kind of task, those with the most tasks first. Absent if no task has a kind. */
+  /** Success by kind of task. Kinds with the most tasks come first. Absent if no task has a kind. */
   readonly kinds?: readonly KindSuccess[];
   /** The change since the first evaluation of the run, on the tasks that both have. Absent for the first one. */
   readonly change?: EvaluationChange;
@@ -81,7 +81,10 @@ export type Evaluation = {
 /** The scored episodes of one task in an evaluation. */
 export type TaskResult = KindScore & { readonly taskId: string };
 
-/** `sinceStep`: the number of steps before the evaluation that this one is compared with. `tasks`: how many both have. */
+/**
+ * `sinceStep`: the step of the earlier evaluation that this one is compared with. `tasks`: the number of tasks that are
+ * in both evaluations.
+ */
 export type EvaluationChange = RateDifference & { readonly sinceStep: number; readonly tasks: number };
 
 /** Success at the sampling settings of the training. */

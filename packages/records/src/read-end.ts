@@ -80,7 +80,7 @@ export type Ended = {
   readonly seat?: { readonly taskId: string; readonly place: number; readonly attempt: number; readonly seed: number };
   /** Undefined if the attempt was lost before it ended. */
   readonly end: EndRecord | undefined;
-  /** The current reward, because rewards may be revised. Null if there is none yet. */
+  /** The current reward, which may be revised later. Null if there is none yet. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
   readonly rewards?: TargetRewards | undefined;

@@ -7,7 +7,7 @@ import { floatsIn } from './packed-numbers.js';
 /**
  * A row as a list of spans: `spans` has the numbers `start, end, version, turn` of each span. The bytes of the end
  * record contain the rows one after the other. Each row has its ids first, then the logprobs of its spans. An id takes
- * `width` bytes, because most bytes of an end record are ids.
+ * only `width` bytes, to save space: most bytes of an end record are ids.
  */
 export type RowSpans = {
   readonly agent: string;

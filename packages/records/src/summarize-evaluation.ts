@@ -38,7 +38,7 @@ export const isAtValTemperature = (
 type EvaluationConfig = Pick<CommonConfig, 'rollout' | 'trainerCommon'>;
 
 /**
- * Summarizes an evaluation of an ordinary run or a swarm. `groups` holds the episodes that count, for each task. A
+ * Summarizes an evaluation of an ordinary run or a swarm. `groups` contains the episodes that count, for each task. A
  * failure of the agent has reward 0 and is not a success. Episodes that were lost to an outage or to the judge are
  * counted separately: they are not wrong answers.
  */

@@ -6,8 +6,8 @@ import { findChangedFile, isSum, sumFiles, type FileSums } from './file-sums.js'
 import { readRegularFile } from './read-regular-file.js';
 
 /**
- * `state.json` seals a checkpoint. It is written last and contains the length and SHA-256 of every other file, and a SHA-256 of
- * itself, so that a flipped bit anywhere is noticed before anything is trained from it.
+ * `state.json` seals a checkpoint. It is written last. It contains the length and SHA-256 of every other file, and a
+ * SHA-256 of its own fields, so that any changed bit is noticed before the checkpoint is used.
  */
 
 export const stateFile = 'state.json';

@@ -26,12 +26,15 @@ export async function appendJsonLine(file: string, value: unknown): Promise<void
   await appendFile(file, `${JSON.stringify(value)}\n`);
 }
 
-/** The result of cutting a file to complete records. */
+/**
+ * The result of cutting a file to complete records. `broken`: how many removed lines were not JSON objects. `torn`:
+ * whether an incomplete last line was removed.
+ */
 export type KeptLines = { readonly broken: number; readonly torn: boolean };
 
 /**
- * Keeps the lines for which `keep` is true, unchanged, in one atomic write. It writes nothing if it keeps all lines. A
- * torn last line and lines that are not JSON objects are removed and counted.
+ * Keeps the lines for which `keep` is true, unchanged, in one atomic write. It writes nothing if it keeps all lines. An
+ * incomplete last line and lines that are not JSON objects are also removed.
  */
 export async function filterJsonLines(
   file: string,

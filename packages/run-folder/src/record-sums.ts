@@ -11,9 +11,9 @@ import { runFiles } from './run-files.js';
 import { sizeOf } from './size-of.js';
 
 /**
- * `sums.jsonl` describes the records of a run when they were written. After each step and each evaluation it gets one line with length and
- * SHA-256 of the files that grew. Records are only appended to, so the beginning of a file must never change. The last line for each file
- * counts.
+ * `sums.jsonl` contains sums of the records of a run, computed when the records were written. After each step and each
+ * evaluation it gets one line with length and SHA-256 of the files that grew. Records are only appended to, so the
+ * beginning of a file must never change. The last line for each file counts.
  */
 
 /**

@@ -2,8 +2,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Replaces `file` so that a reader sees the old text or the new one, even if the process is killed. With `isFlushed` (default)
- * this also holds for a power cut.
+ * Replaces `file` so that a reader sees the old text or the new one, even if the process is killed. With `isFlushed`
+ * (default) this is also true after a power cut.
  */
 export async function replaceFile(
   file: string,

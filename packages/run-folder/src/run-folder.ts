@@ -211,9 +211,9 @@ export class RunFolder {
   }
 
   /**
-   * Restores the folder to its state after `state.step`: later metrics, evaluations, episodes and checkpoints are removed, and so are
-   * leftovers of a killed writer. Every file is cut to complete records. A resumed run then writes them again. Throws BackboneError
-   * `run_in_use` while another process writes here.
+   * Restores the folder to its state after `state.step`: later metrics, evaluations, episodes and checkpoints are
+   * removed, and so are leftovers of a killed writer. Every file is cut to complete records. A resumed run then writes
+   * the removed parts again. Throws BackboneError `run_in_use` while another process writes here.
    */
   async rewind(state: TrainingState): Promise<void> {
     await this.#writing('writer', (file) => claimWriting(file));
@@ -272,7 +272,7 @@ export class RunFolder {
     await this.#writing('model', (file) => replaceFile(file, `${JSON.stringify(record)}\n`));
   }
 
-  /** Records the run's tasks, and notices which of their sources have changed since the run last began. */
+  /** Records the run's tasks, and reports which of their sources have changed since the previous start of the run. */
   async recordTasks(tasks: TasksRecord): Promise<void> {
     const before = await readFile(this.#path('tasks'), 'utf8').catch(() => '{}');
     findChangedSources(parseJsonObject(before) ?? {}, tasks).forEach(this.#onNotice);

@@ -144,8 +144,7 @@ function removeAll(): void {
     try {
       if (!isOthers(readFileSync(file, 'utf8'))) rmSync(file, { force: true });
     } catch {
-      // The file is missing, or the disk has become read-only. The claim is still invalid soon, because the process
-      // ends.
+      // The file is missing, or the disk has become read-only. The claim ends with the process, which ends soon.
     }
   }
 }

@@ -45,7 +45,7 @@ export type WeightsState = {
   doneStep: number;
 };
 
-/** Holds and changes the weights. Steps are numbered from 1; step 0 is the model before training. */
+/** Keeps and changes the weights. Steps are numbered from 1; step 0 is the model before training. */
 export type LoopTrainer = {
   /** Whether a repeated step gives exactly the same weights. */
   readonly repeatsExactly: boolean;
@@ -118,7 +118,7 @@ export type Batch = {
 };
 
 export type StepPlan = {
-  /** Ids of the groups that each optimizer step holds. */
+  /** Ids of the groups in each optimizer step. */
   readonly optimizerSteps: readonly (readonly string[])[];
   /** The other inputs of the step. */
   readonly content?: unknown;

@@ -19,7 +19,7 @@ import {
  */
 export type StepRecipe = BatchSettings & {
   readonly algorithm: string;
-  /** Absent if the backbone has a schedule that the run does not know. */
+  /** Absent if the backbone decides the learning rate itself. */
   readonly optimizer?: OptimizerOptions | undefined;
 };
 

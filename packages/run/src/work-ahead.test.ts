@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPace, workAhead } from './work-ahead.js';
 
 const never = new AbortController().signal;
-/** Waits until all pending work is done that does not depend on the test. */
+/** Waits until all pending work that does not depend on the test is done. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Creates batches that end when the test says so. */

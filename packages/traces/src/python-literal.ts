@@ -1,6 +1,7 @@
 /**
- * Parses values in the form of Python's `repr`: strings in either quotes, numbers, lists, tuples, dicts, None, True and False, and calls such
- * as `Msg(role='user', content='Hi')`, which become objects of their named arguments. Nothing is executed.
+ * Parses values in the form of Python's `repr`: strings in single or double quotes, numbers, lists, tuples, dicts,
+ * None, True and False, and calls such as `Msg(role='user', content='Hi')`, which become objects of their named
+ * arguments. Nothing is executed.
  */
 
 const maxDepth = 50;

@@ -4,7 +4,7 @@ import type { ThreadAnswer, ThreadRequest } from './document-thread.js';
 export type ThreadLimits = {
   /** The time limit for one document. */
   readonly seconds: number;
-  /** The maximum memory that the process may use in addition to its use before the document. */
+  /** The maximum memory that the process may use for the document, in addition to what it used before. */
   readonly megabytes: number;
 };
 
