@@ -45,7 +45,10 @@ import { createReplyStream } from './turn/reply-stream.js';
 export type ContextTrackerOptions = {
   readonly episodeId: string;
   readonly chatTokenizer: ChatTokenizer;
-  /** Returns the chat template of one agent, over the same vocabulary, or undefined for `chatTokenizer`. It is called once for each agent. */
+  /**
+   * Returns the chat template of one agent, over the same vocabulary, or undefined for `chatTokenizer`. It is called
+   * once for each agent.
+   */
   readonly chatOf?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
   /** Default: `as_generated`. */
   readonly historyPolicy?: HistoryPolicy;
@@ -58,7 +61,10 @@ export type ContextTrackerOptions = {
   readonly temperature?: number;
 };
 
-/** Creates the tracker of one episode. `begin` throws EngineError `bad_request` for messages or tools that the template cannot print. */
+/**
+ * Creates the tracker of one episode. `begin` throws EngineError `bad_request` for messages or tools that the template
+ * cannot print.
+ */
 export function createContextTracker(options: ContextTrackerOptions): ContextTracker {
   return new EpisodeTracker(options);
 }

@@ -32,8 +32,8 @@ export type SpecialTokensInText = 'split' | 'as_template' | 'refuse';
 
 export type TurnOptions = {
   /**
-   * The text that the answer must begin with. It follows the prompt and is never trained, because the model did not choose
-   * it. It is part of the parsed answer.
+   * The text that the answer must begin with. It follows the prompt and is never trained, because the model did not
+   * choose it. It is part of the parsed answer.
    */
   readonly opening?: string | undefined;
   /** The chat template of this call, over the same vocabulary. Default: that of the agent. */
@@ -45,7 +45,10 @@ export interface Turn {
   readonly id: string;
   /** Position in the order of `begin`, from 0. Calls that were never committed have a position too. */
   readonly index: number;
-  /** Shape [P]: the prompt for the engine. Its prefix reuses exact ids that the model has seen. It is a view; do not write to it. */
+  /**
+   * Shape [P]: the prompt for the engine. Its prefix reuses exact ids that the model has seen. It is a view; do not
+   * write to it.
+   */
   readonly promptIds: Int32Array;
   /** Ids that end the model's turn. */
   readonly stopIds: readonly number[];

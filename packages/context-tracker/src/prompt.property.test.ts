@@ -45,7 +45,9 @@ function toMessage(text: string, { template }: ChatTokenizer): AssistantMessage 
   };
 }
 
-/** Returns whether the template prints the parsed answer exactly as it was written, both last and before a tool result. */
+/**
+ * Returns whether the template prints the parsed answer exactly as it was written, both last and before a tool result.
+ */
 function isRoundTrip(answer: Answer, chatTokenizer: ChatTokenizer): boolean {
   const { template, tokenizer } = chatTokenizer;
   const { ids } = sample(answer, chatTokenizer);

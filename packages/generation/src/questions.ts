@@ -1,8 +1,8 @@
 import type { ModelQuestion } from '@agentjet/model-client';
 
 /**
- * Prompts for the model that makes tasks. Passages and examples are data: they are JSON strings in a separate message, so that
- * a document cannot give instructions.
+ * Prompts for the model that makes tasks. Passages and examples are data: they are JSON strings in a separate message,
+ * so that a document cannot give instructions.
  */
 
 /** Changes with the prompts, because it is part of the key of generated tasks. */

@@ -22,8 +22,8 @@ type MaterialOptions = {
 };
 
 /**
- * Reads documents and examples, and puts each on one side by the hash of its content. Material of evaluation tasks is never used for
- * training tasks, even after documents were added.
+ * Reads documents and examples, and puts each on one side by the hash of its content. Material of evaluation tasks is
+ * never used for training tasks, even after documents were added.
  */
 export async function readMaterial(options: MaterialOptions): Promise<Material> {
   const { documentReader, queryReader, evaluation } = options;

@@ -181,7 +181,10 @@ function groupsHolding({ policy, state, line, flight }: Flying, rules: BatchRule
 
 export type NextDraw = { readonly draw: number; readonly tryIndex: number; readonly expiries: number };
 
-/** Returns the draw that makes the next group of a share: a returned draw if there is one, else a new draw unless the run drains. */
+/**
+ * Returns the draw that makes the next group of a share: a returned draw if there is one, else a new draw unless the
+ * run drains.
+ */
 export function nextDraw(
   state: LedgerState,
   { share = defaultShare, isDraining = false }: { readonly share?: string; readonly isDraining?: boolean } = {},

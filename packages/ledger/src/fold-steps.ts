@@ -46,7 +46,10 @@ export function applyOutcome(state: LedgerState, record: OutcomeRecord): void {
   if (manifest !== undefined && hasAllOutcomes(line, record.step)) concludeStep(state, manifest);
 }
 
-/** Returns whether every optimizer step of a step has its outcome. This is also true if the file with its manifest was removed. */
+/**
+ * Returns whether every optimizer step of a step has its outcome. This is also true if the file with its manifest was
+ * removed.
+ */
 export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number): boolean {
   const manifest = manifests.get(step);
   if (manifest === undefined) return true;

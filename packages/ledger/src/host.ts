@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * Everything that the ledger and the swarm's protocol take from the machine. The rest of their code has no timers, no wall
- * clock and no global randomness, so that a simulation can replace all of it.
+ * Everything that the ledger and the swarm's protocol take from the machine. The rest of their code has no timers, no
+ * wall clock and no global randomness, so that a simulation can replace all of it.
  */
 export type Host = {
   /** Returns milliseconds on a clock that never goes back. */

@@ -169,7 +169,9 @@ export class Ledger {
     this.#patience.renew(episodeId, leaseMs);
   }
 
-  /** Keeps the lease of an episode while one of its calls is answered. Call the returned function when the call is over. */
+  /**
+   * Keeps the lease of an episode while one of its calls is answered. Call the returned function when the call is over.
+   */
   holdLease(episodeId: string): () => void {
     return this.#patience.hold(episodeId);
   }

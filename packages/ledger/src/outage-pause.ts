@@ -34,7 +34,9 @@ export class OutagePause {
     else if (this.#pause.isProbing) this.#wait(now, { ...this.#pause, reason }, this.#pause.gapMs * 2);
   }
 
-  /** Lets an attempt start, or returns how long to wait. During a pause a start is a probe, and only one runs at a time. */
+  /**
+   * Lets an attempt start, or returns how long to wait. During a pause a start is a probe, and only one runs at a time.
+   */
   start(now: number): { readonly mayStart: boolean; readonly waitMs: number } {
     const pause = this.#pause;
     if (pause === undefined) return { mayStart: true, waitMs: 0 };

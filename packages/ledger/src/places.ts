@@ -76,7 +76,10 @@ export function lastAttemptsOf(state: LedgerState, group: LedgerGroup): LedgerEp
   return [...last.values()].sort((a, b) => a.place - b.place);
 }
 
-/** Returns attempts of the group that ended and hold no place: the agent failed, there was an outage, or the group was dropped. */
+/**
+ * Returns attempts of the group that ended and hold no place: the agent failed, there was an outage, or the group was
+ * dropped.
+ */
 export function untrainedOf(state: LedgerState, group: LedgerGroup): readonly LedgerEpisode[] {
   return attemptsOf(state, group).filter((each) => each.end !== undefined && !isMember(group, each));
 }

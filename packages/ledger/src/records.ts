@@ -41,7 +41,9 @@ export type Purpose = 'train' | 'evaluation';
 export type GroupRecord = {
   readonly kind: 'group';
   readonly groupId: string;
-  /** Position in the schedule of the share's tasks, from 0. For an evaluation group it is the position among its tasks. */
+  /**
+   * Position in the schedule of the share's tasks, from 0. For an evaluation group it is the position among its tasks.
+   */
   readonly draw: number;
   /** Absent: the share `default`. */
   readonly share?: string;

@@ -20,8 +20,8 @@ import type {
 import { defaultShare, type ShareAccount } from './shares.js';
 
 /**
- * The content of the records, as maps. Only the fold changes a state; everything else reads it. Groups and episodes keep the
- * order in which they began.
+ * The content of the records, as maps. Only the fold changes a state; everything else reads it. Groups and episodes
+ * keep the order in which they began.
  */
 export type LedgerState = PolicyLine & {
   readonly groups: Map<string, LedgerGroup>;

@@ -16,7 +16,9 @@ export class SuspectTasks {
     this.#suspects.delete(taskId);
   }
 
-  /** Records a lost attempt and returns whether its task is suspect, including this loss. `place` is unique in the task. */
+  /**
+   * Records a lost attempt and returns whether its task is suspect, including this loss. `place` is unique in the task.
+   */
   lost(taskId: string, place: string): boolean {
     const task = this.#lost.get(taskId) ?? {
       places: new Set(),

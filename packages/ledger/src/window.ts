@@ -2,8 +2,9 @@ import type { Flying, Look } from './collection.js';
 import { scheduleOf, type LedgerGroup } from './state.js';
 
 /**
- * Windows of `order: drawn`. A window is a fixed number of draws of a share, in the order in which an ordinary run takes them. A draw
- * belongs to the next window until a step has covered it, either by training its group or by reporting that nothing could be trained.
+ * Windows of `order: drawn`. A window is a fixed number of draws of a share, in the order in which an ordinary run
+ * takes them. A draw belongs to the next window until a step has covered it, either by training its group or by
+ * reporting that nothing could be trained.
  */
 
 type WindowRules = { readonly batchSize: number; readonly maxStaleness: number };
@@ -35,8 +36,9 @@ export function nextWindow(ledger: Flying, { batchSize }: WindowRules): DrawWind
 }
 
 /**
- * Returns whether another group may be drawn: one whose draw returned, or a new one if it belongs to a batch that may be sampled now. The
- * batch of step `s` may be sampled once the loop has finished step `s - 1 - maxStaleness`, so that none of its tokens can become too old.
+ * Returns whether another group may be drawn: one whose draw returned, or a new one if it belongs to a batch that may
+ * be sampled now. The batch of step `s` may be sampled once the loop has finished step `s - 1 - maxStaleness`, so that
+ * none of its tokens can become too old.
  */
 export function mayDraw(ledger: Flying, { batchSize, maxStaleness }: WindowRules, look: Look): boolean {
   const { step } = ledger.line;

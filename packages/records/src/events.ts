@@ -70,7 +70,9 @@ export type Evaluation = {
   readonly seconds: number;
   /** Means of what the workflow logged. */
   readonly logMetrics: Readonly<Record<string, number>>;
-  /** Means of the judge's parts (`judge/<name>`) and of rewards of single targets (`reward/<target>`), if there are any. */
+  /**
+   * Means of the judge's parts (`judge/<name>`) and of rewards of single targets (`reward/<target>`), if there are any.
+   */
   readonly means?: Readonly<Record<string, number>>;
   /**
    * The shares of tasks of which at least one episode, or every episode, succeeded. Present if `val_pass_n` is above 1.

@@ -45,7 +45,10 @@ export class Checkpoints {
     this.dir = dir;
   }
 
-  /** Calls `complete` for each later checkpoint after the backbone has written its files, and before it is sealed and becomes visible. */
+  /**
+   * Calls `complete` for each later checkpoint after the backbone has written its files, and before it is sealed and
+   * becomes visible.
+   */
   completeWith(complete: (dir: string) => Promise<void>): void {
     this.#complete = complete;
   }

@@ -5,8 +5,8 @@ export type Draw = { readonly epoch: number; readonly index: number };
 type Range = readonly [from: number, to: number];
 
 /**
- * A set of draws as in state.json: for each epoch the indices as ascending ranges with gaps between them. A run whose groups
- * finish in order needs one range per epoch.
+ * A set of draws as in state.json: for each epoch the indices as ascending ranges with gaps between them. A run whose
+ * groups finish in order needs one range per epoch.
  */
 export type Draws = readonly { readonly epoch: number; readonly ranges: readonly Range[] }[];
 

@@ -15,7 +15,10 @@ const maxIdBytes = 4096;
 export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;
 export const episodeFileOf = (dir: string, step: number): string => path.join(dir, episodeFileName(step));
 
-/** `episodes/step-000012.jsonl`: the episodes of one step, one per line, `episode_id` first. Lines are only ever appended. */
+/**
+ * `episodes/step-000012.jsonl`: the episodes of one step, one per line, `episode_id` first. Lines are only ever
+ * appended.
+ */
 export class EpisodeFiles {
   readonly dir: string;
 

@@ -74,8 +74,8 @@ async function listFiles(dir: string): Promise<readonly string[]> {
 }
 
 /**
- * Returns sums of every file below `dir`. Throws BackboneError `non_finite_weights` if a tensor of a safetensors file contains an
- * infinity or NaN, because such weights and moments can never be trained again.
+ * Returns sums of every file below `dir`. Throws BackboneError `non_finite_weights` if a tensor of a safetensors file
+ * contains an infinity or NaN, because such weights and moments can never be trained again.
  */
 export async function sumFiles(dir: string): Promise<FileSums> {
   const sums: Record<string, FileSum> = {};
@@ -92,7 +92,9 @@ export async function sumFiles(dir: string): Promise<FileSums> {
   return sums;
 }
 
-/** Describes the first difference between the files below `dir` and their sums. Returns undefined if they are unchanged. */
+/**
+ * Describes the first difference between the files below `dir` and their sums. Returns undefined if they are unchanged.
+ */
 export async function findChangedFile(dir: string, sums: FileSums): Promise<string | undefined> {
   for (const [name, { bytes, sha256 }] of Object.entries(sums)) {
     const found = await sumFile(path.join(dir, name)).catch((error: unknown) => String(error));

@@ -10,8 +10,8 @@ const exponents: Readonly<Record<string, { readonly words: 2 | 4 | 8; readonly m
 };
 
 /**
- * Returns true if a number in `bytes` is infinite or NaN. `bytes` is little-endian, contains whole numbers of type `dtype`, and begins
- * at a multiple of 8 of its ArrayBuffer.
+ * Returns true if a number in `bytes` is infinite or NaN. `bytes` is little-endian, contains whole numbers of type
+ * `dtype`, and begins at a multiple of 8 of its ArrayBuffer.
  */
 export function hasNonFinite(bytes: Uint8Array, dtype: string): boolean {
   const exponent = exponents[dtype];

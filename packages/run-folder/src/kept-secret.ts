@@ -3,8 +3,9 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { AgentJetError } from '@agentjet/core';
 
 /**
- * Returns the secret of 64 hex digits in a file that only its owner can read (mode 600). The file is made if it is missing. `ifRemoved`
- * describes the effect of removing the file. Throws AgentJetError `bad_secret` if the file contains anything else.
+ * Returns the secret of 64 hex digits in a file that only its owner can read (mode 600). The file is made if it is
+ * missing. `ifRemoved` describes the effect of removing the file. Throws AgentJetError `bad_secret` if the file
+ * contains anything else.
  */
 export function keptSecret(file: string, ifRemoved: string): string {
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });

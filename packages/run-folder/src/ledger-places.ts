@@ -17,8 +17,8 @@ export function newLedgerOf(runDir: string, storeDir: string | null): string {
 }
 
 /**
- * Finds the ledger of a served run. Returns undefined if there is none. Throws BackboneError `older_format` if `storeDir`
- * itself is a ledger, as in older versions.
+ * Finds the ledger of a served run. Returns undefined if there is none. Throws BackboneError `older_format` if
+ * `storeDir` itself is a ledger, as in older versions.
  */
 export function findLedger(runDir: string, storeDir: string | null): string | undefined {
   const found = [path.join(runDir, 'ledger'), newLedgerOf(runDir, storeDir)].find(hasLedger);

@@ -3,8 +3,9 @@ import path from 'node:path';
 import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * Returns the source of a model folder's weights: `{ "from": "hub", "id", "commit", "sha256" }`, or the content of the folder's
- * `model_source.json`, such as `{ "from": "gguf", "file", "sha256", "quantized", ... }`. Undefined for other folders.
+ * Returns the source of a model folder's weights: `{ "from": "hub", "id", "commit", "sha256" }`, or the content of the
+ * folder's `model_source.json`, such as `{ "from": "gguf", "file", "sha256", "quantized", ... }`. Undefined for other
+ * folders.
  */
 export async function readModelSource(dir: string): Promise<JsonObject | undefined> {
   const written = parseJsonObject(await readFile(path.join(dir, modelSourceFile), 'utf8').catch(() => ''));

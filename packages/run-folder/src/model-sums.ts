@@ -13,7 +13,10 @@ const isPartOfModel = (name: string): boolean => /^[^.].*\.(json|safetensors|jin
 /** Returns whether a file is small and decides how text becomes tokens. */
 export const isTokenizerFile = (name: string): boolean => isPartOfModel(name) && !name.endsWith('.safetensors');
 
-/** Returns the length and SHA-256 of the files of a model folder. A file that cannot be read is left out; opening the model reports it. */
+/**
+ * Returns the length and SHA-256 of the files of a model folder. A file that cannot be read is left out; opening the
+ * model reports it.
+ */
 export async function sumModel(dir: string, isWanted = isPartOfModel): Promise<FileSums> {
   const names = await readdir(dir).catch(() => []);
   const sums: Record<string, FileSum> = {};

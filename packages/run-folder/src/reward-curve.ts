@@ -3,7 +3,10 @@ import type { MetricsRecord } from './metrics-record.js';
 
 type Records = readonly MetricsRecord[];
 
-/** Renders reward.svg: mean reward of each step, its moving average, success, and the evaluations. A run without rewards shows its loss. */
+/**
+ * Renders reward.svg: mean reward of each step, its moving average, success, and the evaluations. A run without rewards
+ * shows its loss.
+ */
 export function renderRewardCurve(metrics: Records, evaluations: Records): string {
   const reward = pointsOf(metrics, 'reward_mean');
   if (reward.length === 0 && metrics.length > 0) return renderLossCurve(metrics, evaluations);

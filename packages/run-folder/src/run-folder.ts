@@ -284,7 +284,10 @@ export class RunFolder {
     await this.#drawing('report.html', () => this.#writeReport());
   }
 
-  /** Makes this process the writer of the folder, even if another process is the writer. The next write of that process is refused. */
+  /**
+   * Makes this process the writer of the folder, even if another process is the writer. The next write of that process
+   * is refused.
+   */
   async takeOver(): Promise<void> {
     await claimWriting(this.#path('writer'), { takesOver: true });
   }

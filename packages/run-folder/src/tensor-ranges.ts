@@ -30,7 +30,9 @@ function toRange(name: string, entry: unknown, base: number): readonly TensorRan
     : [];
 }
 
-/** Returns the tensors of a safetensors file in the order of their positions, or none if the file has another format. */
+/**
+ * Returns the tensors of a safetensors file in the order of their positions, or none if the file has another format.
+ */
 export async function readTensorRanges(handle: FileHandle, size: number): Promise<readonly TensorRange[]> {
   const header = await readHeader(handle, size);
   const entries = header === undefined ? undefined : parseJsonObject(header.toString());

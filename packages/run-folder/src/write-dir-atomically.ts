@@ -9,7 +9,10 @@ import { isRunning } from './writer-claim.js';
  * renamed. A kill at any moment leaves the previous state. The next write removes the leftovers of the killed write.
  */
 
-/** Lets `write` fill an empty folder, then moves it to `dir` in place of any existing folder. If `write` or the disk fails, it rejects with that error and `dir` is unchanged. */
+/**
+ * Lets `write` fill an empty folder, then moves it to `dir` in place of any existing folder. If `write` or the disk
+ * fails, it rejects with that error and `dir` is unchanged.
+ */
 export async function writeDirAtomically(dir: string, write: (temporaryDir: string) => Promise<void>): Promise<void> {
   const target = path.resolve(dir);
   makeFolders(path.dirname(target));
@@ -28,7 +31,10 @@ export async function writeDirAtomically(dir: string, write: (temporaryDir: stri
   await flushDir(path.dirname(target));
 }
 
-/** Restores a folder that a killed replacement had moved aside. Readers call it before they conclude that `dir` is missing. */
+/**
+ * Restores a folder that a killed replacement had moved aside. Readers call it before they conclude that `dir` is
+ * missing.
+ */
 export async function restoreReplacedDir(dir: string): Promise<void> {
   const target = path.resolve(dir);
   const replaced = sibling(target, 'replaced');

@@ -158,7 +158,9 @@ export async function removeLeftovers(dir: string): Promise<void> {
   for (const name of await readdir(dir)) if (isLeftover(name)) await rm(path.join(dir, name), { force: true });
 }
 
-/** Returns whether a half-written file belongs to this process, or to a process of this machine that no longer exists. */
+/**
+ * Returns whether a half-written file belongs to this process, or to a process of this machine that no longer exists.
+ */
 function isLeftover(name: string): boolean {
   const pid = Number(/^\..+\.writing-(\d+)(-[\da-f-]{36})?$/.exec(name)?.[1] ?? Number.NaN);
   return Number.isInteger(pid) && (pid === process.pid || isZombie(pid) || !isRunning(pid));

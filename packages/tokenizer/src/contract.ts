@@ -118,7 +118,9 @@ export interface AnswerText {
   flush(): string;
 }
 
-/** Takes text and returns deltas. Together they equal the reply that `flush` returns, which is the result of `parse`. */
+/**
+ * Takes text and returns deltas. Together they equal the reply that `flush` returns, which is the result of `parse`.
+ */
 export interface ReplyStreamParser {
   push(text: string): readonly ChatDelta[];
   flush(): { readonly deltas: readonly ChatDelta[]; readonly reply: ParsedReply };

@@ -27,7 +27,9 @@ function createByteTable(library: HfLibrary, vocabSize: number): (id: number) =>
   return (id) => table[id] ?? none;
 }
 
-/** Creates a tokenizer from the content of tokenizer.json and tokenizer_config.json. Throws the errors of the library. */
+/**
+ * Creates a tokenizer from the content of tokenizer.json and tokenizer_config.json. Throws the errors of the library.
+ */
 export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): Tokenizer {
   checkTokenIds(tokenizerJson);
   const library = openHfLibrary(tokenizerJson, tokenizerConfig);

@@ -3,8 +3,8 @@ import { endsWithWord, isSpace, startsWithWord } from './rust-patterns.js';
 import { createAddedPattern } from './word-encoder.js';
 
 /**
- * Converts text to ids as the Rust library does. Added tokens are taken out first (after normalizing, if they are matched in
- * normalized text), and the text between them goes through the pre-tokenizer and the model.
+ * Converts text to ids as the Rust library does. Added tokens are taken out first (after normalizing, if they are
+ * matched in normalized text), and the text between them goes through the pre-tokenizer and the model.
  */
 export type IdEncoder = {
   encode(text: string): readonly number[];

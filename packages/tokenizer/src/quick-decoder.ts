@@ -6,8 +6,8 @@ const longest = 0xfffe;
 const unknown = 0xffff;
 
 /**
- * Decodes many ids at once and finds where the text of each id ends. It uses one table of bytes instead of a string for each
- * token. It supports tokens that consist of whole characters.
+ * Decodes many ids at once and finds where the text of each id ends. It uses one table of bytes instead of a string for
+ * each token. It supports tokens that consist of whole characters.
  */
 export class QuickDecoder {
   readonly #texts: TokenTexts;

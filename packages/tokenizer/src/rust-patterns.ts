@@ -1,8 +1,8 @@
 import { isJsonObject } from '@agentjet/core';
 
 /**
- * Splits text as the Rust library does. The JavaScript library translates the patterns of a tokenizer.json, but its built-in patterns
- * use ASCII digits, ASCII words, and JavaScript's whitespace, which includes U+FEFF and lacks U+0085.
+ * Splits text as the Rust library does. The JavaScript library translates the patterns of a tokenizer.json, but its
+ * built-in patterns use ASCII digits, ASCII words, and JavaScript's whitespace, which includes U+FEFF and lacks U+0085.
  */
 
 const space = String.raw`\p{White_Space}`;

@@ -137,7 +137,10 @@ function isKept({ feedback }: Trace, { filters, feedback: { goodFrom } }: Tracin
   }
 }
 
-/** Returns the most informative of the traces with the same question: one with a correction, else one with a rating, else the newest. */
+/**
+ * Returns the most informative of the traces with the same question: one with a correction, else one with a rating,
+ * else the newest.
+ */
 function bestOfEach(traces: readonly Trace[], onDropped: (trace: Trace) => void): readonly Trace[] {
   const rank = ({ feedback }: Trace): number =>
     feedback.correction !== undefined ? 2 : Object.keys(feedback).length > 0 ? 1 : 0;

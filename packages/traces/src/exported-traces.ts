@@ -9,8 +9,9 @@ export function isSilentEpisode(value: unknown): boolean {
 }
 
 /**
- * Reads a line of a log or an export: `{ id, conversation_id, messages, answer, feedback }`, or `question` instead of `messages`. Without
- * `answer`, the last message is the answer. Throws TaskError for a line without a question or without an answer.
+ * Reads a line of a log or an export: `{ id, conversation_id, messages, answer, feedback }`, or `question` instead of
+ * `messages`. Without `answer`, the last message is the answer. Throws TaskError for a line without a question or
+ * without an answer.
  */
 export function readExportedTrace(value: unknown, where: string): Trace {
   if (!isJsonObject(value)) throw notTrace(where, 'is not an object');

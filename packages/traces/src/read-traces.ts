@@ -13,8 +13,9 @@ import { readFeedback, type Feedback, type Trace } from './trace.js';
 const mostBytes = 256 * 2 ** 20;
 
 /**
- * Reads traces from files: OTLP as JSON (whole, or one export per line), the database of AgentScope Studio, JSON Lines of other tools, and
- * the conversations of run folders. The same answer in two files counts once. Throws TaskError with file and line.
+ * Reads traces from files: OTLP as JSON (whole, or one export per line), the database of AgentScope Studio, JSON Lines
+ * of other tools, and the conversations of run folders. The same answer in two files counts once. Throws TaskError with
+ * file and line.
  */
 export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
   const traces = new Map<string, Trace>();
@@ -82,7 +83,9 @@ function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
   return [...newest.values()];
 }
 
-/** Adds feedback from a separate file. Its lines have `id` (or `trace_id`), or `conversation_id` for the last answer. */
+/**
+ * Adds feedback from a separate file. Its lines have `id` (or `trace_id`), or `conversation_id` for the last answer.
+ */
 export async function addFeedback(traces: readonly Trace[], file: string): Promise<readonly Trace[]> {
   const found = new Map<string, Feedback>();
   for await (const { rows } of jsonlRows.read(file))

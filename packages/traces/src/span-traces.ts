@@ -2,9 +2,9 @@ import { textOf } from './exported-traces.js';
 import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
 /**
- * Reads model calls and replies of agents as traces, by the attributes of OpenTelemetry's `gen_ai.*` conventions, of OpenLLMetry
- * (`gen_ai.prompt.0.content`), of OpenInference (`llm.input_messages.0.message.content`), or of AgentScope's functions. If calls repeat a
- * conversation, only the newest call is used, because it contains the others.
+ * Reads model calls and replies of agents as traces, by the attributes of OpenTelemetry's `gen_ai.*` conventions, of
+ * OpenLLMetry (`gen_ai.prompt.0.content`), of OpenInference (`llm.input_messages.0.message.content`), or of
+ * AgentScope's functions. If calls repeat a conversation, only the newest call is used, because it contains the others.
  */
 
 export type SpanAttributes = Readonly<Record<string, unknown>>;
@@ -21,7 +21,10 @@ export type Span = {
 
 type Read = { readonly span: Span; readonly trace: Trace; readonly question: string };
 
-/** Returns every span that has a question and an answer in words. If a trace contains an agent's reply, returns only that reply. */
+/**
+ * Returns every span that has a question and an answer in words. If a trace contains an agent's reply, returns only
+ * that reply.
+ */
 export function readSpans(spans: readonly Span[]): readonly Trace[] {
   const byTrace = new Map<string, Read[]>();
   for (const [at, span] of spans.entries()) {

@@ -8,8 +8,8 @@ import { readSpans, type Span } from './span-traces.js';
 import type { Trace } from './trace.js';
 
 /**
- * Reads the database of AgentScope Studio, a SQLite file with a row for each span. Some of its versions nest attributes, and in the
- * first version a message is the text that Python prints for it.
+ * Reads the database of AgentScope Studio, a SQLite file with a row for each span. Some of its versions nest
+ * attributes, and in the first version a message is the text that Python prints for it.
  */
 
 const magic = 'SQLite format 3\0';
@@ -93,7 +93,10 @@ function flatten(value: unknown, prefix = ''): Record<string, unknown> {
   );
 }
 
-/** Returns the question and the answer of a function `reply(msg)` as attributes with the names of the `gen_ai.*` conventions. */
+/**
+ * Returns the question and the answer of a function `reply(msg)` as attributes with the names of the `gen_ai.*`
+ * conventions.
+ */
 function functionMessages(attributes: Row): Row {
   const input = attributes['agentscope.function.input'] ?? attributes['input'];
   const output = attributes['agentscope.function.output'] ?? attributes['output'];

@@ -41,7 +41,10 @@ function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: Ca
   return undefined;
 }
 
-/** Finds a turn of the agent with this text. It prefers a turn that answered the same message, or that continues the conversation of `node`. */
+/**
+ * Finds a turn of the agent with this text. It prefers a turn that answered the same message, or that continues the
+ * conversation of `node`.
+ */
 function findByText(
   message: AssistantMessage,
   previous: ChatMessage | undefined,
@@ -86,7 +89,10 @@ function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[])
   );
 }
 
-/** Returns whether the message replaces one recorded answer with something else. A message that holds several answers is rewritten, not edited. */
+/**
+ * Returns whether the message replaces one recorded answer with something else. A message that holds several answers is
+ * rewritten, not edited.
+ */
 function isEdit(own: readonly GeneratedTurn[], { message, origin }: HistoryEntry, index: TurnIndex): boolean {
   if (message.role !== 'assistant' || origin !== undefined) return false;
   if (new Set((message.toolCalls ?? []).map(({ id }) => index.ofCallId(id))).size > 1) return false;

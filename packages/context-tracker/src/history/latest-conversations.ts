@@ -20,7 +20,10 @@ export class LatestConversations {
     return { node: guide.nodes[length - 1] ?? root, length };
   }
 
-  /** Call this when a call of the agent is committed at this node. If several calls were open at the same time, the one that began last counts. */
+  /**
+   * Call this when a call of the agent is committed at this node. If several calls were open at the same time, the one
+   * that began last counts.
+   */
   update(agentName: string, callIndex: number, node: MessageNode): void {
     const guide = this.#latest.get(agentName) ?? { callIndex, nodes: [], contents: [], roles: [] };
     if (callIndex < guide.callIndex) return;

@@ -122,7 +122,10 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
   return groups;
 }
 
-/** Returns the text that remains without the texts of the turns and without whitespace. Returns undefined if text of a turn is missing. */
+/**
+ * Returns the text that remains without the texts of the turns and without whitespace. Returns undefined if text of a
+ * turn is missing.
+ */
 function restOfText(answers: readonly AssistantMessage[], turns: readonly GeneratedTurn[]): string | undefined {
   const sent = squash(answers.map(({ content }) => content).join(''));
   const own = squash(turns.map(({ message }) => message.content).join(''));

@@ -20,7 +20,10 @@ export class TurnIndex {
     return this.#byCallId.get(id);
   }
 
-  /** Returns the turn that minted the ids of all of the message's calls, or undefined if they belong to several turns or none. */
+  /**
+   * Returns the turn that minted the ids of all of the message's calls, or undefined if they belong to several turns or
+   * none.
+   */
   ofCalls({ toolCalls = [] }: AssistantMessage): GeneratedTurn | undefined {
     const [first] = toolCalls;
     const turn = first === undefined ? undefined : this.#byCallId.get(first.id);

@@ -29,7 +29,9 @@ const call = '<tool_call>\n{"name": "f", "arguments": {"a":  1}}\n</tool_call>';
 const thought = '<think>\nwhy\n</think>\n\n';
 const response = user('<tool_response>\nr\n</tool_response>');
 
-/** As in Qwen3, thinking is left out before the last question, and a tool result in a user message is not a question. */
+/**
+ * As in Qwen3, thinking is left out before the last question, and a tool result in a user message is not a question.
+ */
 const knowsResponses = createChatTokenizer({
   ...createChatTokenizerFiles('qwen3'),
   chatTemplate: `{% set s = namespace(at=-1) %}{% for m in messages %}{% if m.role == 'user' and not (m.content.startswith('<tool_response>') and m.content.endswith('</tool_response>')) %}{% set s.at = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('<think>\\n' + m.reasoning_content + '\\n</think>\\n\\n' if m.reasoning_content and loop.index0 > s.at else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`,

@@ -20,7 +20,10 @@ export class TailRenderer {
   readonly #template: ChatTemplate;
   readonly #marks: TurnMarks;
   readonly #special: SpecialText;
-  /** Verdicts by system message and tools, because in some templates the system message decides how every turn is printed. */
+  /**
+   * Verdicts by system message and tools, because in some templates the system message decides how every turn is
+   * printed.
+   */
   readonly #verdicts = new Map<MessageNode, Map<string, Verdict>>();
   readonly #headings = new Map<MessageNode | undefined, string>();
 

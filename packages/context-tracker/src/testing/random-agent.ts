@@ -11,7 +11,10 @@ import fc from 'fast-check';
 import type { AgentIdentity, ContextTracker, Turn } from '../contract.js';
 import { mergeTurns, respell, type Spelling, spellings } from './respell.js';
 
-/** Programs of agents that change a history in every way that real agents do. They are data that fast-check makes and shrinks. */
+/**
+ * Programs of agents that change a history in every way that real agents do. They are data that fast-check makes and
+ * shrinks.
+ */
 export type Operation =
   | {
       readonly kind: 'call';

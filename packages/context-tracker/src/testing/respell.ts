@@ -38,7 +38,10 @@ function reprint({ arguments: written }: ToolCall, print: (written: object) => s
   }
 }
 
-/** Merges all turns between two questions into one message, followed by their results, as Mastra and AgentScope store history. */
+/**
+ * Merges all turns between two questions into one message, followed by their results, as Mastra and AgentScope store
+ * history.
+ */
 export function mergeTurns(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (let at = 0; at < messages.length; ) {

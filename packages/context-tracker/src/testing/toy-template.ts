@@ -2,8 +2,8 @@ import type { AssistantMessage, ChatMessage, ToolSpec } from '@agentjet/core';
 import type { ChatTemplate, ParsedReply, RenderOptions } from '@agentjet/tokenizer';
 
 /**
- * ChatML written by hand. `thinking`: `none` prints no reasoning, `keep` prints all of it, and `strip` prints only reasoning
- * after the last user message, as Qwen3's template does.
+ * ChatML written by hand. `thinking`: `none` prints no reasoning, `keep` prints all of it, and `strip` prints only
+ * reasoning after the last user message, as Qwen3's template does.
  */
 export type ToyTemplateOptions = { readonly thinking: 'none' | 'keep' | 'strip'; readonly stopIds: readonly number[] };
 

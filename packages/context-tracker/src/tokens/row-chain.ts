@@ -36,7 +36,10 @@ export class RowChain {
     if (call.temperature !== undefined) this.#hasTemperatures = true;
   }
 
-  /** Returns undefined if there is no call yet, or if the calls are not a chain. `idBits`: the bits of all ids of the tree. */
+  /**
+   * Returns undefined if there is no call yet, or if the calls are not a chain. `idBits`: the bits of all ids of the
+   * tree.
+   */
   readRow(idBits: number): SampledRow | undefined {
     const last = this.#last;
     if (this.#isBroken || last === undefined) return undefined;

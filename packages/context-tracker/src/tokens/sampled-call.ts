@@ -17,7 +17,10 @@ export type SampledCall = Pick<
   readonly temperature: number | undefined;
   readonly isTrained: boolean;
   readonly fork: ForkCause | undefined;
-  /** Answers that came back in another spelling for the first time. `index` is the index of the call that sampled the answer. */
+  /**
+   * Answers that came back in another spelling for the first time. `index` is the index of the call that sampled the
+   * answer.
+   */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
   readonly specialTokens: Counts<ChatMessage['role']>;
 };

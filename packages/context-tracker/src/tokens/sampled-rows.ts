@@ -3,8 +3,8 @@ import type { CallRow } from './call-rows.js';
 import { readPath } from './token-tree.js';
 
 /**
- * A trainable row of an episode as spans. `Sample` holds the same facts token by token. Ids outside of all spans were read,
- * not sampled.
+ * A trainable row of an episode as spans. `Sample` holds the same facts token by token. Ids outside of all spans were
+ * read, not sampled.
  */
 export type SampledRow = {
   readonly agentName: string;

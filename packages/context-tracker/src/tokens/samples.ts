@@ -1,7 +1,10 @@
 import type { Sample } from '@agentjet/core';
 import type { SampledRow } from './sampled-rows.js';
 
-/** Returns the samples of an episode. Each trained token has lossMask 1 in exactly one of them, after the ids it was sampled from. */
+/**
+ * Returns the samples of an episode. Each trained token has lossMask 1 in exactly one of them, after the ids it was
+ * sampled from.
+ */
 export function samplesOfRows(episodeId: string, rows: readonly SampledRow[]): readonly Sample[] {
   return rows.map((row) => toSample(episodeId, row));
 }

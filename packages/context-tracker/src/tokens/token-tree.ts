@@ -12,7 +12,9 @@ export type TreeSegment = {
   start: number;
   /** Number of ids from the root up to the end of this segment. */
   end: number;
-  /** Holds the id of depth d at index d - base. With base 0 it holds the whole path, so that prompts can be views of it. */
+  /**
+   * Holds the id of depth d at index d - base. With base 0 it holds the whole path, so that prompts can be views of it.
+   */
   buffer: IdBuffer;
   base: number;
   /** Children by their first id. */
@@ -128,7 +130,9 @@ function commonLength(left: Int32Array, right: Int32Array, rightStart: number): 
   return length;
 }
 
-/** Returns the segment that ends exactly at the position, and splits one if necessary. The lower part keeps its object. */
+/**
+ * Returns the segment that ends exactly at the position, and splits one if necessary. The lower part keeps its object.
+ */
 function endAt({ segment, depth }: TokenPosition): TreeSegment {
   if (segment.end === depth) return segment;
   const { parent, start, buffer, base } = segment;

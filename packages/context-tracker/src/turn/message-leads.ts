@@ -2,7 +2,10 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import { tryRender } from '../prompt/turn-marks.js';
 
-/** The string that a template always prints right before the text of a message, by role, such as `<|im_start|>user\n`. Empty if it is unknown. */
+/**
+ * The string that a template always prints right before the text of a message, by role, such as `<|im_start|>user\n`.
+ * Empty if it is unknown.
+ */
 export type MessageLeads = Readonly<Record<'system' | 'user' | 'tool', string>>;
 
 const known = new WeakMap<ChatTemplate, MessageLeads>();

@@ -1,6 +1,8 @@
 import { inflateSync } from 'node:zlib';
 
-/** The limit for each picture, and for all other streams together. Only the other streams are unpacked to read the text. */
+/**
+ * The limit for each picture, and for all other streams together. Only the other streams are unpacked to read the text.
+ */
 const mostBytes = 256 * 2 ** 20;
 /** The maximum number of layers. A stream may be compressed several times. */
 const mostLayers = 8;

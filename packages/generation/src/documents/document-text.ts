@@ -30,7 +30,10 @@ async function readDocx(bytes: Uint8Array): Promise<string> {
   return (await mammoth.extractRawText({ buffer: Buffer.from(bytes) })).value;
 }
 
-/** Returns the article without menus and footers. If a page has no article, or its elements are nested too deeply, returns all of its text. */
+/**
+ * Returns the article without menus and footers. If a page has no article, or its elements are nested too deeply,
+ * returns all of its text.
+ */
 async function readHtml(bytes: Uint8Array): Promise<string> {
   const { parseHTML } = await import('linkedom');
   const whole = completePage(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -8,9 +8,9 @@ import { letGoOf, reasonOfFailedWrite } from './failed-write.js';
 import type { OpenFile } from './open-database.js';
 
 /**
- * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]` for facts about
- * the file. `['ended', term]` exists once the owner of that term may not write any more. A value consists of the number of its commit
- * (4 bytes), a checksum (4 bytes), JSON and bytes.
+ * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]`
+ * for facts about the file. `['ended', term]` exists once the owner of that term may not write any more. A value
+ * consists of the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes.
  */
 export class LmdbFile {
   readonly number: number;
@@ -78,8 +78,9 @@ export class LmdbFile {
   }
 
   /**
-   * Takes the file from its present owner, or leaves it unchanged if `check` throws or returns undefined. The transaction blocks this
-   * thread until it is on disk, so use it only at a start. The previous owner cannot write from then on.
+   * Takes the file from its present owner, or leaves it unchanged if `check` throws or returns undefined. The
+   * transaction blocks this thread until it is on disk, so use it only at a start. The previous owner cannot write from
+   * then on.
    */
   take(check: (meta: FileMeta) => Partial<FileMeta> | undefined): boolean {
     return this.#database.transactionSync(() => {
@@ -105,15 +106,17 @@ export class LmdbFile {
   }
 
   /**
-   * Commits on behalf of the owner of this term and returns the number of the commit. Returns undefined and writes nothing if the owner
-   * has been replaced. LMDB's thread checks this within the transaction and waits for nothing that this thread does, so the process may
-   * exit at any moment.
+   * Commits on behalf of the owner of this term and returns the number of the commit. Returns undefined and writes
+   * nothing if the owner has been replaced. LMDB's thread checks this within the transaction and waits for nothing that
+   * this thread does, so the process may exit at any moment.
    */
   async write(term: number, change: Change, entries: readonly StoreEntry[] = []): Promise<number | undefined> {
     return this.#commit(['ended', term], change, entries, change.isLast === true ? term : undefined);
   }
 
-  /** Returns undefined and writes nothing if the file has the key `unless`. `ends`: the term that ends with this commit. */
+  /**
+   * Returns undefined and writes nothing if the file has the key `unless`. `ends`: the term that ends with this commit.
+   */
   async #commit(
     unless: Key,
     change: Change,

@@ -15,8 +15,8 @@ import { requireLocalDisk } from './require-local-disk.js';
 import { requireWhole } from './require-whole.js';
 
 /**
- * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files are removed as a whole, so
- * that their free lists stay small and disk space is released.
+ * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files are removed as a
+ * whole, so that their free lists stay small and disk space is released.
  */
 export class LmdbStore implements Store {
   readonly bootId: string;
@@ -32,8 +32,8 @@ export class LmdbStore implements Store {
   #heartbeat: NodeJS.Timeout | undefined;
   #room = { askedMs: -Infinity, hasRoom: true };
   /**
-   * Settles when no file is being rolled. To roll a file, the store seals it and then makes a new one. Between these two
-   * steps, the store owns no file.
+   * Settles when no file is being rolled. To roll a file, the store seals it and then makes a new one. Between these
+   * two steps, the store owns no file.
    */
   #rolling: Promise<void> = Promise.resolve();
 
@@ -79,8 +79,8 @@ export class LmdbStore implements Store {
   }
 
   async secure(): Promise<void> {
-    // If the newest files are empty, the file before them may have unsynced entries: the process that sealed it may have
-    // been killed before it copied them.
+    // If the newest files are empty, the file before them may have unsynced entries: the process that sealed it may
+    // have been killed before it copied them.
     const first = this.#files.findLastIndex((file) => !file.isEmpty);
     const entries = this.#files.slice(Math.max(first, 0)).flatMap((file) => {
       const { numSynced } = file.readMeta();
@@ -273,8 +273,8 @@ export class LmdbStore implements Store {
   async #openFile(number: number, isReadOnly = this.#options.isReadOnly === true): Promise<LmdbFile> {
     const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
     requireWhole(file);
-    // Turns off the batches of lmdb: every commit here is already a batch, and lmdb's own batches can reject promises that
-    // nobody handles.
+    // Turns off the batches of lmdb: every commit here is already a batch, and lmdb's own batches can reject promises
+    // that nobody handles.
     const options = { path: file, encoding: 'binary', separateFlushed: true, eventTurnBatching: false } as const;
     const open: OpenFile = (readOnly) => this.#open<Buffer>({ ...options, readOnly, overlappingSync: false });
     const openWell: OpenFile = (readOnly) => openDatabase(open, file, readOnly);

@@ -17,8 +17,8 @@ export function openDatabase(open: OpenFile, file: string, isReadOnly: boolean):
   try {
     requireOpenable(file, isReadOnly);
     const database = open(isReadOnly);
-    // At exit lmdb would close files that its own thread may be writing, which can crash. Its listener is removed, because
-    // committed entries do not need it.
+    // At exit lmdb would close files that its own thread may be writing, which can crash. Its listener is removed,
+    // because committed entries do not need it.
     for (const listener of process.listeners('exit')) if (!listeners.includes(listener)) process.off('exit', listener);
     return database;
   } catch (error) {

@@ -12,7 +12,10 @@ const metaOffsets = [0, 4096] as const;
 const magic = 0xbeefc0de;
 const at = { magic: 24, pageSize: 48, lastPage: 144, transaction: 152, end: 168 } as const;
 
-/** Throws StoreError `damaged` if the file is shorter than it states, or is not a file of LMDB. A missing or empty file is new. */
+/**
+ * Throws StoreError `damaged` if the file is shorter than it states, or is not a file of LMDB. A missing or empty file
+ * is new.
+ */
 export function requireWhole(file: string): void {
   const size = existsSync(file) ? statSync(file).size : 0;
   if (size === 0) return;

@@ -4,8 +4,8 @@ import { StoreError } from './store-error.js';
 import type { LedgerRecord, RecordKind } from '../records.js';
 
 /**
- * A record with its position in the whole run. The sequence number makes the fold independent of files: a copy of an entry has
- * the same number and is applied once.
+ * A record with its position in the whole run. The sequence number makes the fold independent of files: a copy of an
+ * entry has the same number and is applied once.
  */
 export type StoreEntry = {
   readonly sequence: number;

@@ -11,8 +11,9 @@ export type FoldedStore = {
 };
 
 /**
- * Folds a store into its state. An entry that exists several times is applied once; `onEntry` is called for each entry that is
- * applied. Finished groups are read from the store again on demand, so the store must stay open as long as the state is used.
+ * Folds a store into its state. An entry that exists several times is applied once; `onEntry` is called for each entry
+ * that is applied. Finished groups are read from the store again on demand, so the store must stay open as long as the
+ * state is used.
  */
 export function foldStore(
   store: Pick<Store, 'files' | 'read' | 'find'>,

@@ -3,8 +3,8 @@ import type { StoreEntry } from './entry.js';
 import type { Store } from './store.js';
 
 /**
- * Locates the large records of each episode: its calls, its memos and its end. The state does not keep them, so they are read from
- * the store by their numbers.
+ * Locates the large records of each episode: its calls, its memos and its end. The state does not keep them, so they
+ * are read from the store by their numbers.
  */
 export class RecordIndex {
   readonly #store: Pick<Store, 'find'>;

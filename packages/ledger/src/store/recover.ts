@@ -12,8 +12,8 @@ export type Recovered = {
 };
 
 /**
- * Takes a store over and folds it. If the machine restarted since the last finished recovery, committed calls may be lost, and
- * no running episode can be trusted: the conclusions drop these episodes and record the recovery.
+ * Takes a store over and folds it. If the machine restarted since the last finished recovery, committed calls may be
+ * lost, and no running episode can be trusted: the conclusions drop these episodes and record the recovery.
  */
 export async function recover(store: Store, onEntry?: (entry: StoreEntry) => void): Promise<Recovered> {
   await store.takeOver();

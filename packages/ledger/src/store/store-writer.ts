@@ -4,8 +4,9 @@ import { StoreError } from './store-error.js';
 import type { Store } from './store.js';
 
 /**
- * Writes records in the background, many in one transaction, in the order in which they were appended. A route waits for
- * `committed` or `synced` before it answers a request. A failure is final: every waiter gets it, and `onFailure` gets it once.
+ * Writes records in the background, many in one transaction, in the order in which they were appended. A route waits
+ * for `committed` or `synced` before it answers a request. A failure is final: every waiter gets it, and `onFailure`
+ * gets it once.
  */
 export class StoreWriter {
   readonly #store: Store;

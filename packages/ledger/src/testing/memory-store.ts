@@ -29,8 +29,8 @@ export class MemoryDisk {
   }
 
   /**
-   * Behaves like fsync on Linux: data of a failed sync is readable but never durable, and every process receives the error
-   * once. `heard` is the newest failure that this process knows; the result is the newest one that exists.
+   * Behaves like fsync on Linux: data of a failed sync is readable but never durable, and every process receives the
+   * error once. `heard` is the newest failure that this process knows; the result is the newest one that exists.
    */
   async sync(faults: DiskFaults, heard: number): Promise<number> {
     const upTo = this.#numTransactions;

@@ -42,8 +42,8 @@ export class UntrainedCalls {
   }
 
   /**
-   * Registers `model` as the one that answers this agent. If agents share a model, its calls cannot be distinguished, and
-   * all of these agents are named.
+   * Registers `model` as the one that answers this agent. If agents share a model, its calls cannot be distinguished,
+   * and all of these agents are named.
    */
   addModel(model: unknown, agentName: string): void {
     const names = this.#agents.get(model) ?? new Set<string>();

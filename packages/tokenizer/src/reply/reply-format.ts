@@ -35,7 +35,9 @@ function findFamily(given: TemplateFamily | string): TemplateFamily {
   );
 }
 
-/** Returns the first family that recognizes the template. The last registered family treats every reply as plain text. */
+/**
+ * Returns the first family that recognizes the template. The last registered family treats every reply as plain text.
+ */
 function detectFamily(template: string): TemplateFamily {
   return templates.find((family) => family.recognizes(template)) ?? templates[templates.length - 1] ?? templates[0];
 }

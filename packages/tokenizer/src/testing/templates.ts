@@ -1,4 +1,6 @@
-/** Chat templates in the formats of three model families. They are written for tests, not for models of those families. */
+/**
+ * Chat templates in the formats of three model families. They are written for tests, not for models of those families.
+ */
 
 export type TemplateFamily = 'chatml' | 'qwen3' | 'qwen3_coder' | 'llama3' | 'plain';
 

@@ -1,11 +1,14 @@
 /**
- * Adds a head to a chat template that does not support tools. The head writes the tools into the system prompt, and calls and
- * results into text, in the format of Hermes. The template then prints plain messages. The head is Jinja too, so that other servers,
- * which read the template from the model's folder, show the same prompt to the model.
+ * Adds a head to a chat template that does not support tools. The head writes the tools into the system prompt, and
+ * calls and results into text, in the format of Hermes. The template then prints plain messages. The head is Jinja too,
+ * so that other servers, which read the template from the model's folder, show the same prompt to the model.
  */
 
 export type SystemToolsOptions = {
-  /** The message that gets the tools: the system message, or the first question if the template prints no system message. */
+  /**
+   * The message that gets the tools: the system message, or the first question if the template prints no system
+   * message.
+   */
   readonly place: 'system' | 'question';
   /** The system prompt that the template prints if the conversation has none. It stays, before the tools. */
   readonly defaultSystem: string;

@@ -57,7 +57,10 @@ function untaggedNotice(numAnswers: number): string {
   return `So far, all ${numAnswers} answers with tool calls were bare JSON, without the tags of the model's chat template. They were not parsed as calls, and count as malformed_tool_calls. Set model.tool_calls=lenient to parse such calls, or run \`ajet sft\` on a few dozen tool calls so that the model learns the tags.`;
 }
 
-/** Returns the value of `model.tool_calls` that fits a model with these answers: `strict` if most answers have tags, or if none has calls. */
+/**
+ * Returns the value of `model.tool_calls` that fits a model with these answers: `strict` if most answers have tags, or
+ * if none has calls.
+ */
 export function fittingToolCalls({ tagged, untagged }: CallForms): ToolCallsSetting {
   return untagged > tagged ? 'lenient' : 'strict';
 }

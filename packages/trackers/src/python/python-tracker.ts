@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { AgentJetError, quoteForShell } from '@agentjet/core';
 import type { TrackedRun, Tracker } from '../tracker.js';
 
-/** Runs a Python process with the tracker's library. The process prints the number of each row that the library has taken. */
+/**
+ * Runs a Python process with the tracker's library. The process prints the number of each row that the library has
+ * taken.
+ */
 
 const script = fileURLToPath(new URL('../../python/track.py', import.meta.url));
 /** Time limits, so that a network that is down cannot keep a finished run from ending. */

@@ -21,7 +21,8 @@ it('writes what TensorFlow writes, byte for byte', async () => {
   await file.append([{ step: 300, values: { 'train/a': 0.5 } }]);
   const [name = ''] = readdirSync(dir);
   expect(name).toMatch(/^events\.out\.tfevents\.0000000001\./);
-  // Event(wall_time=1.5, file_version='brain.Event:2') and Event(wall_time=1.5, step=300, summary=...), by protobuf's own encoder.
+  // Event(wall_time=1.5, file_version='brain.Event:2') and Event(wall_time=1.5, step=300, summary=...), by protobuf's
+  // own encoder.
   const version = Buffer.from('09000000000000f83f1a0d627261696e2e4576656e743a32', 'hex');
   const row = Buffer.from('09000000000000f83f10ac022a100a0e0a07747261696e2f61150000003f', 'hex');
   expect(readFileSync(path.join(dir, name)).toString('hex')).toBe(

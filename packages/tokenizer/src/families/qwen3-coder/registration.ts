@@ -92,7 +92,10 @@ function propertyOf(schema: JsonObject, key: string): unknown {
   return Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
 }
 
-/** Returns the value as JSON, in its own spelling, for the first type of the schema that it fits. Otherwise it is a string. */
+/**
+ * Returns the value as JSON, in its own spelling, for the first type of the schema that it fits. Otherwise it is a
+ * string.
+ */
 function toJson(value: string, schema: unknown, root: JsonObject): string {
   const { types, constants } = formsOf(schema, root, 0);
   const constant = constants.find((each) => typeof each !== 'string' && String(each) === value.trim());
