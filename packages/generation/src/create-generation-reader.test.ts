@@ -130,7 +130,7 @@ it('are compared by their meaning if a model of embeddings is named, and its vec
     backupKeys: [],
     similarity: 0.9,
   };
-  /** Returns the vector of a text. It has a 1 for each name that the text contains. */
+  /** Returns the vector of a string. It has a 1 for each name that the string contains. */
   const vectorOf = (text: string): readonly number[] => names.map((name) => Number(text.includes(name)));
   const host = scriptedHost(({ url, body }) => {
     if (!url.endsWith('/embeddings')) return says(JSON.stringify(scholar(dataOf(body))));

@@ -51,8 +51,8 @@ export const isAgreement = ({ collection }: { readonly collection?: Collection }
 type Rules = { readonly batchSize: number; readonly collection?: Collection };
 
 /**
- * Returns, by share, the groups that are ready but do not count. For each of them, the share samples one more
- * group.
+ * Returns the number of groups of each share that are ready but do not count. The share samples one more group for each
+ * of them.
  */
 export function uncounted({ state, flight }: Flying, rules: Rules): GroupsByShare {
   const { collection = 'enough_tasks', batchSize } = rules;

@@ -21,7 +21,7 @@ export type FinishedCounts = {
  */
 export class FinishedGroups {
   readonly #read: ReadFinished | undefined;
-  /** Records that are not in the store, or not in the store yet. */
+  /** Records that are kept in memory, because they are not in the store, or not yet. */
   readonly #held = new Map<string, FinishedRecord>();
   readonly #heldEpisodes = new Map<string, FinishedEpisode>();
   readonly #heldClaims = new Map<string, string>();

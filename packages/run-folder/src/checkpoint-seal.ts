@@ -7,7 +7,7 @@ import { readRegularFile } from './read-regular-file.js';
 
 /**
  * `state.json` seals a checkpoint. It is written last. It contains the length and SHA-256 of every other file, and a
- * SHA-256 of its own fields, so that any changed bit is noticed before the checkpoint is used.
+ * SHA-256 of these entries, so that any changed bit is noticed before the checkpoint is used.
  */
 
 export const stateFile = 'state.json';

@@ -16,7 +16,7 @@ export class LongTexts {
     return length >= leastLength;
   }
 
-  /** Returns the ids of a text. Do not write to them. */
+  /** Returns the ids of `text`. Do not write to them. */
   encode(text: string): Int32Array {
     const ids = this.#known.get(text) ?? this.#encode(text);
     this.#keep(text, ids);

@@ -12,8 +12,8 @@ import type { AgentIdentity, ContextTracker, Turn } from '../contract.js';
 import { mergeTurns, respell, type Spelling, spellings } from './respell.js';
 
 /**
- * Programs of agents that change a history in every way that real agents do. They are data that fast-check makes and
- * shrinks.
+ * One operation of an agent's program. The programs change a history in every way that real agents do. They are data,
+ * so that fast-check can make and shrink them.
  */
 export type Operation =
   | {

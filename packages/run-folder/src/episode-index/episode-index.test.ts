@@ -131,7 +131,7 @@ describe('the row of an episode', () => {
 });
 
 describe('the index', () => {
-  /** Rows as the lines say, parsed as a whole. */
+  /** Expects the rows to name the same episodes as the lines, in the same order. */
   async function expectFits(run: RunFolder): Promise<void> {
     const rows = await rowsOf(run);
     const index = await run.openIndex();

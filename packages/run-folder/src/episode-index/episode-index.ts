@@ -14,7 +14,7 @@ import { scanRows } from './scan-lines.js';
 
 /**
  * Reads the episodes of a run, finished or running, as rows of an index, without parsing their tokens. It never writes.
- * Lines that the index lacks are scanned. A line without an end, which a writer has not finished, is left out.
+ * Lines that are not in the index are scanned. A line without an end, which a writer has not finished, is left out.
  */
 export class EpisodeIndex {
   readonly #dir: string;
@@ -33,9 +33,9 @@ export class EpisodeIndex {
   }
 
   /**
-   * The rows of a step, in the order in which they were written. With `from`, only the lines from this byte on: a
-   * program that follows a run passes `offset + length + 1` of the last row that it has. If `size` says that the file
-   * is shorter than this, the run was rewound, and the program reads the step anew.
+   * Returns the rows of a step, in the order in which they were written. With `from`, it returns only rows of lines
+   * from this byte on. A program that follows a run passes `offset + length + 1` of the last row that it has. If `size`
+   * is below this number, the run was rewound, and the program must read the whole step again.
    */
   async rowsOf(step: number, from = 0): Promise<readonly EpisodeRow[]> {
     const file = episodeFileOf(this.#episodes.dir, step);
@@ -60,7 +60,7 @@ export class EpisodeIndex {
     return sizeOf(episodeFileOf(this.#episodes.dir, step));
   }
 
-  /** Everything that an episode's line holds except turns and samples. */
+  /** Returns everything in an episode's line except turns and samples. */
   async readHead(row: EpisodeRow): Promise<JsonObject> {
     const file = episodeFileOf(this.#episodes.dir, row.step);
     return reading(file, async () => {
@@ -70,12 +70,12 @@ export class EpisodeIndex {
     });
   }
 
-  /** Question, expected answer, given answer and reason of an episode. */
+  /** Returns the question, the expected answer, the given answer and the reason of an episode. */
   async readOutcome(row: EpisodeRow): Promise<EpisodeOutcome> {
     return toEpisodeOutcome(await this.readHead(row), this.keys);
   }
 
-  /** The whole line of an episode. */
+  /** Returns the whole line of an episode. */
   async read({ step, offset, length }: EpisodeRow): Promise<RecordedEpisode> {
     const file = episodeFileOf(this.#episodes.dir, step);
     const line = await reading(file, () =>
@@ -88,7 +88,9 @@ export class EpisodeIndex {
 /** Most heads are shorter than this. */
 const usualHeadBytes = 1 << 14;
 
-/** Undefined if the first `length` bytes of the line do not contain its whole head. */
+/**
+ * Reads the head of a line. Returns undefined if the first `length` bytes of the line do not contain the whole head.
+ */
 async function readHeadAt(file: string, { offset }: EpisodeRow, length: number): Promise<JsonObject | undefined> {
   const handle = await open(file);
   try {

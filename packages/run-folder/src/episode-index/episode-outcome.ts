@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { RecordKeys } from './record-keys.js';
 
-/** What an episode was asked, what was expected, and what came of it, in words. A missing key was not recorded. */
+/** The question of an episode, the expected answer, and the result, in words. A missing key was not recorded. */
 export type EpisodeOutcome = {
-  /** The task's text. It may be cut: the tokens hold the whole text. */
+  /** The task's text. It may be cut; the tokens contain the whole text. */
   readonly question?: string;
   /** The right answer in the task's metadata. */
   readonly expected?: string;
-  /** What the agent answered: what its workflow returned as the answer, or else the last message of an agent. */
+  /** The answer of the agent: the one that its workflow returned, or otherwise the last message of an agent. */
   readonly answered?: string;
   /** Why the judge gave this reward. */
   readonly reason?: string;
@@ -15,7 +15,7 @@ export type EpisodeOutcome = {
   readonly error?: string;
 };
 
-/** Fields of task metadata that usually hold the right answer, the most telling first. */
+/** Fields of task metadata that usually contain the right answer. The most specific names come first. */
 const usualFields: readonly string[] = [
   'answer',
   'answers',
@@ -36,8 +36,8 @@ const usualFields: readonly string[] = [
 ];
 
 /**
- * Reads the outcome from the fields of a line. The run's judge may name the fields of task and workflow that it
- * compares. Without a name, the first usual field counts.
+ * Reads the outcome from the fields of a line. The configuration of the judge may name the fields that it compares. If
+ * it names none, the first usual field that has a value is used.
  */
 export function toEpisodeOutcome(
   fields: JsonObject,
@@ -63,7 +63,7 @@ function expectedIn(task: unknown, taskField: string | undefined): unknown {
   return field === undefined ? undefined : task[field];
 }
 
-/** Prints a value as people read it. Undefined if it says nothing. */
+/** Prints a value for people. Returns undefined if the value is missing or empty. */
 function toText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -2,7 +2,8 @@ import { isAgentsFailure, isJsonObject, kindOf, type JsonObject } from '@agentje
 import type { EpisodePhase } from '../episode-record.js';
 
 /**
- * The row of an episode in the index of a run: what a table, a filter or a rule needs to know without reading tokens.
+ * The row of an episode in the index of a run. It contains the facts that a table, a filter or a rule needs, so that
+ * they do not have to read tokens.
  *
  * Worked example:
  * ```
@@ -46,18 +47,18 @@ export type EpisodeRow = {
   readonly calls_cut: number;
   /** Tool calls that could not be parsed, or did not match their tool. */
   readonly calls_malformed: number;
-  /** By cause, over all agents. */
+  /** Counts by cause, over all agents. */
   readonly forks: Readonly<Record<string, number>>;
   readonly splices: number;
   /** Agents in the order of their first calls. */
   readonly agents: readonly string[];
-  /** The lowest and the highest version of the weights that answered. Absent if none did. */
+  /** The lowest and the highest version of the weights that answered. Absent if there was no answer. */
   readonly policy_versions?: readonly [lowest: number, highest: number];
   /** An ISO time. Absent in runs of older versions. */
   readonly began_at?: string;
 };
 
-/** Where a line is in its file. */
+/** The position of a line in its file. */
 export type LinePlace = { readonly offset: number; readonly length: number };
 
 /** Makes the row of an episode from the fields of its line. `step` and `phase` must be among them. */
@@ -97,7 +98,7 @@ export function toEpisodeRow(fields: JsonObject, place: LinePlace, kindField: st
   };
 }
 
-/** Whether a line of the index has everything that readers rely on. */
+/** Whether a line of the index has all fields that readers need. */
 export function isEpisodeRow(value: JsonObject): boolean {
   return (
     typeof value['episode_id'] === 'string' &&
@@ -110,7 +111,10 @@ export function isEpisodeRow(value: JsonObject): boolean {
 const isAgents = (error: unknown): boolean =>
   isJsonObject(error) && isAgentsFailure({ code: textOf(error['code']), outage: error['outage'] });
 
-/** Lines of older versions do not list agents and versions; their turns do. */
+/**
+ * Returns the agents and versions of an episode. Lines of older versions do not list them, so they are read from the
+ * turns.
+ */
 function agentsOf(fields: JsonObject): Pick<EpisodeRow, 'agents' | 'policy_versions'> {
   const { agents, policy_versions: versions, turns } = fields;
   if (Array.isArray(agents))

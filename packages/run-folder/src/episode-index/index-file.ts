@@ -7,14 +7,18 @@ import { isEpisodeRow, type EpisodeRow } from './episode-row.js';
 
 export const indexDirOf = (runDir: string): string => path.join(runDir, 'index');
 
-/** index/step-000012.jsonl: one row per episode of a step, in the order of the lines in episodes/. */
+/**
+ * Returns the path of the index of a step, such as index/step-000012.jsonl. It has one row per episode of the step, in
+ * the order of the lines in episodes/.
+ */
 export const indexFileOf = (runDir: string, step: number): string =>
   path.join(indexDirOf(runDir), episodeFileName(step));
 
 /**
- * Returns the rows at the beginning of an index that follow each other without a gap, for a file of episodes with
- * `size` bytes. Rows after a gap, a torn row, or a row that the file contradicts are left out: the reader scans the
- * lines instead. The index is a copy of what the lines hold, so losing it loses nothing.
+ * Returns the rows at the beginning of an index that follow each other without a gap. `size` is the number of bytes of
+ * the file of episodes. Reading stops at a gap, at an incomplete row, and at a row that does not fit the file. The
+ * caller scans the remaining lines instead. The index is a copy of facts in the lines, so nothing is lost if it is
+ * missing.
  */
 export async function readIndex(indexFile: string, file: string, size: number): Promise<readonly EpisodeRow[]> {
   const rows: EpisodeRow[] = [];
@@ -30,7 +34,10 @@ export async function readIndex(indexFile: string, file: string, size: number): 
   return (await isOf(file, rows.at(-1))) ? rows : [];
 }
 
-/** Whether the line of the row begins with its episode. If the last row fits, the file was not written anew since. */
+/**
+ * Returns whether the row's line begins with the id of its episode. If this is true of the last row, the file was not
+ * rewritten after the index.
+ */
 async function isOf(file: string, row: EpisodeRow | undefined): Promise<boolean> {
   if (row === undefined) return true;
   const beginning = Buffer.from(`{"episode_id":${JSON.stringify(row.episode_id)},`);

@@ -9,9 +9,13 @@ export type LineHead = { readonly fields: JsonObject; readonly end: number };
 const turnsMark = ',"turns":[';
 const samplesMark = ',"samples":[';
 
-/** Returns undefined if the line is not a JSON object. A line without turns is parsed as a whole. */
+/**
+ * Parses the head of a line. A line without turns is parsed as a whole. Returns undefined if the line is not a JSON
+ * object.
+ */
 export function parseHead(line: Buffer): LineHead | undefined {
-  // A quote inside a string is escaped, so the mark can only be a key. It may be a key of a nested object, and then the head is not JSON.
+  // A quote inside a string is escaped, so the mark can only be a key. It may be a key of a nested object, and then the
+  // head is not JSON.
   for (let end = line.indexOf(turnsMark); end !== -1; end = line.indexOf(turnsMark, end + 1)) {
     const fields = parseJsonObject(`${line.toString('utf8', 0, end)}}`);
     if (fields !== undefined) return { fields: withGroup(fields, line), end };
@@ -29,7 +33,7 @@ export function parseTurns(line: Buffer, { end }: LineHead): readonly unknown[] 
   return [];
 }
 
-/** Older evaluations have their group at the end of the line. */
+/** Adds the group to the fields. Lines of older evaluations have their group at the end. */
 function withGroup(fields: JsonObject, line: Buffer): JsonObject {
   if (fields['group_id'] !== undefined) return fields;
   const tail = line.toString('utf8', Math.max(0, line.length - maxGroupBytes));

@@ -1,17 +1,19 @@
 import { isJsonObject } from '@agentjet/core';
 import { parse } from 'yaml';
 
-/** The keys of a run's configuration that its records are read by. */
+/** The settings of a run that decide how its records are read. */
 export type RecordKeys = {
-  /** `trainer_common.report_by`: the field of task metadata that holds the kind of a task. */
+  /** `trainer_common.report_by`: the field of task metadata that contains the kind of a task. */
   readonly kindField: string | null;
-  /** `task_judge.<type>.task_field`: the field of task metadata that holds the right answer. */
+  /** `task_judge.<type>.task_field`: the field of task metadata that contains the right answer. */
   readonly taskField?: string;
-  /** `task_judge.<type>.output_field`: the field of the workflow's metadata that holds its answer. */
+  /** `task_judge.<type>.output_field`: the field of the workflow's metadata that contains its answer. */
   readonly outputField?: string;
 };
 
-/** Reads single keys of config.yaml, because a run may have sections that only an external package knows. */
+/**
+ * Reads only these keys of config.yaml. A run may have sections of external packages, which this package cannot check.
+ */
 export function readRecordKeys(configYaml: string): RecordKeys {
   const config: unknown = parse(configYaml);
   const ajet = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet'] : {};

@@ -10,7 +10,7 @@ import { indexDirOf, indexFileOf, readIndex } from './index-file.js';
 import { readRecordKeys, type RecordKeys } from './record-keys.js';
 import { scanRows } from './scan-lines.js';
 
-/** Writes the index of a run: rows after the lines that they describe. */
+/** Writes the index of a run. A row is written after the line that it describes. */
 export class IndexWriter {
   readonly #dir: string;
   readonly #readConfig: () => Promise<string>;
@@ -36,9 +36,12 @@ export class IndexWriter {
     await appendFile(indexFileOf(this.#dir, step), toText(rows));
   }
 
-  /** Makes the index fit the episodes again: after a rewind, after a kill between line and row, and if it is lost. */
+  /**
+   * Repairs the index so that it fits the episodes. This is necessary after a rewind, after a kill between a line and
+   * its row, and if the index is lost.
+   */
   async rewind(episodes: EpisodeFiles): Promise<void> {
-    this.#keys = undefined; // a resumed run may have changed it
+    this.#keys = undefined; // a resumed run may have changed the configuration
     const steps = await episodes.steps();
     const kept = new Set(steps.map((step) => path.basename(indexFileOf(this.#dir, step))));
     for (const name of await readFolder(indexDirOf(this.#dir)))
