@@ -3,7 +3,7 @@ import { UnsupportedFunctionalityError } from '@ai-sdk/provider';
 
 type Part = { readonly type: string; readonly text?: unknown; readonly mediaType?: unknown };
 
-/** Returns the text of a part of a user's message. Other parts are refused by name. */
+/** Returns the text of a part of a user's message. Throws, with the kind of the part, if the part is not text. */
 export function textOfPart(part: Part): string {
   if (part.type === 'text' && typeof part.text === 'string') return part.text;
   const kind =

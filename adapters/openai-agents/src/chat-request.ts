@@ -34,8 +34,8 @@ export function fromModelRequest(request: ModelRequest): ChatRequest {
 }
 
 /**
- * Returns the names of settings that have no effect. A setting that would change the answer and cannot be honoured is
- * refused by name.
+ * Returns the names of settings that have no effect. Throws, with the name of the setting, for a setting that would
+ * change the answer and cannot be honoured.
  */
 function checkSupported(request: ModelRequest): readonly string[] {
   const { ignored, refused } = reviewParameters('agents', request);

@@ -5,8 +5,8 @@ import { ApiError } from './api-error.js';
 
 /**
  * Checks the body of a request against the table of parameters and the schema. A null field counts as absent, as it
- * does for OpenAI. Throws ApiError 400 with the name of the parameter, such as `messages[0].content`. Parameters that
- * the schema does not have are refused by name.
+ * does for OpenAI. Throws ApiError 400 with the name of the parameter at fault, such as `messages[0].content`. A
+ * parameter that is in neither the table nor the schema is refused.
  */
 export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unknown): T {
   checkCount(body, 'messages', requestLimits.messages);

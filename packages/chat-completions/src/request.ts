@@ -80,7 +80,10 @@ const responseFormat = z.discriminatedUnion('type', [
     }),
 ]);
 
-/** All parameters of the Chat Completions API that are honoured. Others are refused by name. */
+/**
+ * All parameters of the Chat Completions API that are honoured. The table in core's PARAMETERS.md says which others are
+ * ignored. All the rest are refused.
+ */
 export const chatCompletionSchema = z.strictObject({
   model: z.string(),
   messages: z.array(message).min(1),

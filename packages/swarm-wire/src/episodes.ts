@@ -23,7 +23,10 @@ export const claimRequestSchema = z.strictObject({
   claim_id: claimId,
   /** A name that no other program uses at the same time. */
   client: id,
-  /** A random value for each start of the client. A new life gives back the episodes of the old one. */
+  /**
+   * A random value for each start of the client. When the value changes, the server takes back the episodes of the
+   * earlier start.
+   */
   life: id,
   /** The shares that the client can run. */
   can: z.array(shareName).min(1).max(100).default(['default']),

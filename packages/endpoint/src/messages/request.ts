@@ -31,7 +31,10 @@ const tool = z.looseObject({
 
 const outputFormat = z.looseObject({ type: z.literal('json_schema'), schema: jsonObject });
 
-/** All parameters of Anthropic's Messages API that this server honours. Others are refused by name. */
+/**
+ * All parameters of Anthropic's Messages API that this server honours. The table in core's PARAMETERS.md says which
+ * others are ignored. All the rest are refused.
+ */
 export const messagesSchema = z.strictObject({
   model: z.string(),
   messages: z.array(message).min(1),

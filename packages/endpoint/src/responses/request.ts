@@ -75,7 +75,10 @@ const allowedTools = z.object({
   tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })),
 });
 
-/** All parameters of the Responses API that this server honours. Others are refused by name. */
+/**
+ * All parameters of the Responses API that this server honours. The table in core's PARAMETERS.md says which others are
+ * ignored. All the rest are refused.
+ */
 export const responsesSchema = z.strictObject({
   model: z.string(),
   input: z.union([z.string(), z.array(sentItem)]),

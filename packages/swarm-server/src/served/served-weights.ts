@@ -102,6 +102,5 @@ async function putBack(folder: RunFolder, backbone: Backbone, checkpoint: Checkp
 }
 
 function requireFresh(isFresh: boolean): void {
-  if (!isFresh)
-    throw new BackboneError('checkpoint', 'The weights of model.path are gone: steps were made. Open them again.');
+  if (!isFresh) throw new BackboneError('checkpoint', 'Steps have changed the weights of model.path. Open them again.');
 }

@@ -199,7 +199,7 @@ export class Swarm {
     return !hasPolicies(this.#context) && this.#context.health.problem !== undefined;
   }
 
-  /** Asks for a checkpoint as soon as no step is being made. */
+  /** Requests a checkpoint. It is saved as soon as no step is being made. */
   checkpoint = (requestId: string, asked: Asked): Promise<void> =>
     this.#answer(() => this.#operator.checkpoint(requestId, asked));
 
