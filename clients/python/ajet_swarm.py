@@ -366,7 +366,7 @@ class SwarmClient:
         task = known.get(episode.task_id) or episode.task
         try:
             if task is None:
-                raise Outage(f"This client does not have task {episode.task_id!r}, and the server does not know its content.")
+                raise Outage(f"This client does not have task {episode.task_id!r}, and the server does not have its content.")
             output = workflow(json.loads(json.dumps(task)), episode)
             verdict = reward_fn(task, output) if reward_fn is not None else output
             end = _to_end(verdict)

@@ -424,7 +424,7 @@ it('opens a model that died again, and makes its step once; if it dies too often
   numFailures = Infinity;
   await ends('two');
   await expect.poll(() => server.swarm?.describe().state, { timeout: 10_000 }).toBe('failed');
-  expect(notices.at(-1)).toContain('Ends are still taken');
+  expect(notices.at(-1)).toContain('Ends are still accepted');
   const problem = /the device is gone\. It failed \d times .*"ajet swarm start" opens it again/;
   expect((await send(server, 'GET', '/server')).body['problem']).toMatch(problem);
   const refused = await send(server, 'POST', '/run/checkpoint', { headers: { 'idempotency-key': 'save' } });

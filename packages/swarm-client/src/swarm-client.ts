@@ -175,7 +175,7 @@ export class SwarmClient {
     const stopped = new AbortController();
     const server = options.endpointHost === undefined ? await startEndpointServer() : undefined;
     const endpointHost = options.endpointHost ?? server;
-    if (endpointHost === undefined) throw new TypeError('There is an endpoint host by now.');
+    if (endpointHost === undefined) throw new TypeError('There is no endpoint host.');
     try {
       const books = await this.#tellTasks(options, { signal, notices });
       const watching = watchServer({ host: this.#host, server: this.server, signal: stopped.signal, onEvent });
@@ -309,8 +309,8 @@ function checkCount(name: string, value: number): number {
   throw new ConfigError('wrong_type', `${name} is ${value}; it must be a whole number from 1.`);
 }
 
-/** Creates the end of an episode whose task has its content at another client. */
+/** Creates the end of an episode whose task has its content only on another client. */
 function unknownTask(taskId: string, client: string): EndRequest {
-  const error = `This client does not have task "${taskId}", and the server does not know its content.`;
+  const error = `This client does not have task "${taskId}", and the server does not have its content.`;
   return { client, status: 'outage', reward: null, is_success: null, metadata: {}, log_metrics: {}, error };
 }

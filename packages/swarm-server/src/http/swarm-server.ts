@@ -331,7 +331,7 @@ class SwarmLoop {
       return this.#leave(swarm);
     }
     swarm.stopTraining(problem);
-    this.#options.onNotice?.(`Training has stopped. Ends are still taken. ${problem}`);
+    this.#options.onNotice?.(`Training has stopped. Ends are still accepted. ${problem}`);
   }
 
   /** Starts training again after it stopped, because an operator asked for it. */
@@ -347,7 +347,7 @@ class SwarmLoop {
     if (this.#swarm === swarm) swarm.close();
   }
 
-  /** A failed commit is treated like a crash: the store is read again before anything else happens. */
+  /** Handles a failed commit like a crash: closes the swarm, and reads the store again before anything else happens. */
   async #goOn(error: StoreError): Promise<void> {
     const swarm = this.#swarm;
     this.#swarm = undefined;
