@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// This file is in the repository, so `npm ci` links the command before the first build.
+// Starts the built command. This file is not built, so `npm ci` can link the command before the first build.
 import { existsSync } from 'node:fs';
 
 const main = new URL('../dist/main.js', import.meta.url);

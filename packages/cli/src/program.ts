@@ -352,7 +352,7 @@ function addExport(program: Command, setExitCode: (code: number) => void): void 
     });
 }
 
-/** People who know other trainers write settings with dashes. */
+/** Adds advice to the error of an unknown option, because people who used other trainers write settings with dashes. */
 function addAdvice(error: string): string {
   const setting = /unknown option '--(\w+(?:\.\w+)*(?:=[^\n]*)?)'/.exec(error)?.[1];
   if (setting === undefined || !/[.=]/.test(setting)) return error;

@@ -6,7 +6,7 @@ import { workerData } from 'node:worker_threads';
 const isAlive = () => {
   if (process.ppid !== workerData.parent) return false;
   try {
-    process.kill(workerData.parent, 0); // on Windows the number of the parent stays the same after it has died
+    process.kill(workerData.parent, 0); // on Windows the number of the parent stays the same after it has ended
     return true;
   } catch (error) {
     return error.code === 'EPERM';

@@ -66,8 +66,8 @@ pipeline_tag: text-generation
 # ${name}
 
 A language model of ${numParameters} parameters in the shape of Qwen2 (${configJson['num_hidden_layers']} layers, width ${configJson['hidden_size']}), ${card.purpose}
-It knows the form of these tutorials, messages and tool calls, and has poor judgement, which reinforcement learning improves.
-It knows nothing else.
+It has learned the form of these tutorials, messages and tool calls, and has poor judgement, which reinforcement learning improves.
+It has learned nothing else.
 
 It was trained from scratch by \`npm run train:${name}\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${seed}.
 

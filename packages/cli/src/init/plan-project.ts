@@ -58,8 +58,8 @@ export function planProject(framework: Framework, { name, version, model = 'nano
       train: 'ajet --conf agent.yaml',
     },
     dependencies,
-    // No package needs its install script. The script of onnxruntime-node downloads CUDA libraries that are not used
-    // here.
+    // Forbids install scripts. No package needs its script, and that of onnxruntime-node downloads CUDA libraries that
+    // are not used here.
     allowScripts: { 'onnxruntime-node': false, esbuild: false, lmdb: false, 'msgpackr-extract': false },
   };
   const files = new Map([

@@ -14,8 +14,8 @@ import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process
 
 /**
  * The processes of `rollout.workflow_processes`. The run opens each episode, samples and records, and a process runs
- * its workflow and judge. If a process dies, each of its episodes is repeated alone in a new process. An episode that
- * kills its process again has failed.
+ * its workflow and judge. If a process ends unexpectedly, each of its episodes is repeated alone in a new process. An
+ * episode whose process ends again has failed.
  */
 export class WorkflowPool {
   readonly #options: WorkflowPoolOptions;
@@ -82,7 +82,7 @@ export class WorkflowPool {
     }
   }
 
-  /** Chooses the process with the fewest episodes. A dead process is replaced first. */
+  /** Chooses the process with the fewest episodes. A process that has ended is replaced first. */
   #choose(): WorkflowProcess {
     const { size } = this.#options;
     for (let at = 0; at < size; at++) if (this.#processes[at]?.isGone !== false) this.#processes[at] = this.#start();

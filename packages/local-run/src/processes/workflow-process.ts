@@ -27,7 +27,7 @@ const graceMs = 2000;
 /** How long a process may take to import its workflow and open its environment. */
 const longestStartMs = 10 * 60_000;
 
-/** The error of an episode whose process has died. All other episodes in this process were lost too. */
+/** The error of an episode whose process has ended unexpectedly. All other episodes in this process were lost too. */
 export class ProcessLost extends Error {
   /** The number of episodes that ran in it. */
   readonly numEpisodes: number;
@@ -120,7 +120,10 @@ export class WorkflowProcess {
     return this.#numAssigned;
   }
 
-  /** Rejects with ProcessLost if the process dies, and with ConfigError for an error that every episode would have. */
+  /**
+   * Rejects with ProcessLost if the process ends unexpectedly, and with ConfigError for an error that every episode
+   * would have.
+   */
   async run(run: RemoteRun): Promise<RemoteEpisode> {
     const { order, signal, task } = run;
     const { episodeId, timeoutMs } = order;
@@ -236,7 +239,7 @@ export class WorkflowProcess {
 
   /**
    * Prints the output of the process line by line with the name of the process. The last lines are kept to explain why
-   * it died.
+   * the process ended.
    */
   #show(name: string): void {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {

@@ -30,8 +30,8 @@ export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optim
 
 /**
  * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The work runs in a worker thread. If the thread
- * dies, every call in progress rejects with EngineError or BackboneError `failed`. A training step waits for earlier
- * completions, and later completions wait for the step.
+ * ends unexpectedly, every call in progress rejects with EngineError or BackboneError `failed`. A training step waits
+ * for earlier completions, and later completions wait for the step.
  */
 export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<Backbone> {
   const resolved = resolveOptions(options);

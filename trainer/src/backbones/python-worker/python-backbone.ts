@@ -165,7 +165,7 @@ function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): R
 }
 
 /**
- * Leaves out the fields of truncation if the loss has none, so a worker that does not know these fields accepts the
+ * Leaves out the fields of truncation if the loss has none, so a worker that does not support these fields accepts the
  * loss.
  */
 function toLossMessage(loss: BuiltInBatch['loss']): unknown {

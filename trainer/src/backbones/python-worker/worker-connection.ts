@@ -11,7 +11,10 @@ export type WatchOptions = {
   readonly name: string;
   /** If a worker sends no message for this long, it counts as hung. */
   readonly heartbeatTimeoutMs: number;
-  /** If calls wait and a living worker has made no progress for this long, it counts as stuck. */
+  /**
+   * If calls wait and a worker that still sends heartbeats has made no progress for this long, the worker counts as
+   * stuck.
+   */
   readonly stallTimeoutMs: number;
 };
 
@@ -29,7 +32,7 @@ export type CallFailure = (code: string, message: string) => Error;
 const toBackboneError: CallFailure = (code, message) => new BackboneError(code, message);
 
 /**
- * Makes calls to one worker over one socket. If the worker dies, hangs or breaks the protocol, every waiting and every
+ * Makes calls to one worker over one socket. If the worker ends, hangs or breaks the protocol, every waiting and every
  * later call rejects with one BackboneError that has the worker's last log lines.
  */
 export class WorkerConnection {

@@ -29,7 +29,10 @@ export type Step = {
 /** On-policy logprobs that differ by less than this are taken to differ by rounding alone. */
 const rounding = 1e-3;
 
-/** On-policy, without KL and importance weights, the slope is -advantage for any logprob. Supervised, it is -1. */
+/**
+ * Returns whether the coefficients depend on logprobs, which a forward pass has to compute. They do not in two cases:
+ * the slope of a supervised loss is -1, and that of an on-policy loss without KL and importance weights is -advantage.
+ */
 export function needsLogprobs({ batch: { loss, isOnPolicy }, tisCap }: Step): boolean {
   return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0 && tisCap === 0);
 }

@@ -12,7 +12,10 @@ import { plainLoss } from '../../testing/plain-loss.js';
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 7 };
 const prompt = Int32Array.of(3, 1, 4, 1, 5);
 
-/** On a CPU, attention takes a full mask: four terabytes for two million tokens. */
+/**
+ * Makes a pack of one row that can be too long for the memory. On a CPU, attention needs a full mask: four terabytes
+ * for two million tokens.
+ */
 function longRow(length: number): TreePack {
   const positions = Int32Array.from({ length }, (_, index) => index);
   return { ...smallPack(), ids: new Int32Array(length), positions, ends: new Int32Array(length).fill(length) };

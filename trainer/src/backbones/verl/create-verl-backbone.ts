@@ -43,7 +43,10 @@ type VerlReady = ReadyMessage & {
 /** The maximum number of calls that each worker has at a time. Other calls wait. */
 const mostSlots = 256;
 
-/** On a busy machine the import of verl alone can take a minute, and each worker imports it again. */
+/**
+ * The time limit of a start. It is long, because on a busy machine the import of verl alone can take a minute, and each
+ * worker imports it again.
+ */
 const startTimeoutMs = 900_000;
 
 /**

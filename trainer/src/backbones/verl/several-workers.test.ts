@@ -60,8 +60,8 @@ function expectAlike(found: readonly (number | null)[], expected: readonly (numb
 }
 
 /**
- * Two workers add gradients in another order. AdamW turns the rounding of a gradient near zero into whole steps
- * (measured: 1.3e-5).
+ * Compares with a tolerance, because two workers add gradients in another order. AdamW turns the rounding of a gradient
+ * near zero into whole steps (measured: 1.3e-5).
  */
 function expectScoresAlike(found: readonly number[], expected: readonly number[]): void {
   expect(found).toHaveLength(expected.length);

@@ -146,7 +146,7 @@ export class Scheduler {
   }
 
   async #run(): Promise<void> {
-    // Calls made in the same turn of the event loop start together.
+    // Waits for the end of the event loop's turn, so that all calls made in it start together.
     await new Promise(setImmediate);
     while (this.numCalls > 0) {
       try {

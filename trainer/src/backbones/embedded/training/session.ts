@@ -21,8 +21,8 @@ export async function openSession(
     interOpNumThreads: 1,
     graphOptimizationLevel: canFuse ? 'all' : 'basic',
     logSeverityLevel: 3,
-    // ONNX Runtime would plan and keep a memory pattern for each input shape. That costs memory and saves no time if
-    // shapes change.
+    // Turned off, because ONNX Runtime would plan and keep a memory pattern for each input shape. That costs memory and
+    // saves no time if shapes change.
     enableMemPattern: false,
     // Operators take between a microsecond and a millisecond. If threads sleep in between, training takes a tenth
     // longer and sampling a third. If they spin for long, other work gets no core. Threads therefore spin briefly, stop

@@ -1,6 +1,6 @@
 /**
  * The caller's side of the protocol. It numbers the calls and requests in progress, and rejects all of them if the
- * worker dies. The worker keeps the process alive only while a call or a request is in progress.
+ * worker ends unexpectedly. The worker keeps the process alive only while a call or a request is in progress.
  */
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
@@ -109,7 +109,7 @@ export class WorkerClient {
   async close(): Promise<void> {
     const isFirst = !this.#isClosed;
     this.#isClosed = true;
-    // The worker may die in the meantime. In that case it counts as closed.
+    // The worker may end unexpectedly in the meantime. In that case it counts as closed.
     if (isFirst && this.#death === null) await this.#ask('close', null).catch(() => undefined);
     this.#worker.ref();
     await this.#exit;
