@@ -161,6 +161,14 @@ export const arrows = {
     '@agentjet/micro',
     '@agentjet/core',
   ],
+  '@agentjet/studio': [
+    '@agentjet/inspect',
+    '@agentjet/diagnose',
+    '@agentjet/run-folder',
+    '@agentjet/context-tracker',
+    '@agentjet/tokenizer',
+    '@agentjet/core',
+  ],
   '@agentjet/cli': [
     '@agentjet/core',
     '@agentjet/diagnose',
@@ -173,6 +181,7 @@ export const arrows = {
     '@agentjet/records',
     '@agentjet/rollout',
     '@agentjet/run-folder',
+    '@agentjet/studio',
     '@agentjet/swarm-client',
     '@agentjet/swarm-server',
     '@agentjet/trackers',

@@ -1,0 +1,57 @@
+import type { ChangeEvent } from '../../src/wire.js';
+
+/** Where the page gets its data from: the server, or the file itself if it was exported. */
+export type Source = {
+  readonly isExport: boolean;
+  read(path: string): Promise<unknown>;
+  /** Calls `onChange` after each change of the files. Returns a function that ends it. */
+  follow(run: string, onChange: (event: ChangeEvent) => void, onState: (isLive: boolean) => void): () => void;
+};
+
+const server: Source = {
+  isExport: false,
+  read: async (path) => {
+    const response = await fetch(`api/${path}`);
+    const value = (await response.json()) as { readonly error?: string };
+    if (!response.ok) throw new Error(value.error ?? `The studio answered ${response.status}.`);
+    return value;
+  },
+  follow: (run, onChange, onState) => {
+    const events = new EventSource(`api/events?run=${encodeURIComponent(run)}`);
+    events.addEventListener('ready', () => onState(true));
+    events.addEventListener('error', () => onState(false));
+    events.addEventListener('change', ({ data }) => onChange(JSON.parse(String(data)) as ChangeEvent));
+    return () => events.close();
+  },
+};
+
+/** The answers of the server by their paths, compressed. */
+async function openExport(text: string): Promise<Source> {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const answers = (await new Response(unpacked).json()) as Readonly<Record<string, unknown>>;
+  return {
+    isExport: true,
+    read: (path) => {
+      const answer = Object.hasOwn(answers, path) ? answers[path] : answerTo(path, answers);
+      return answer === undefined
+        ? Promise.reject(new Error('This file does not contain it. Open the run with `ajet studio`, or export more episodes.'))
+        : Promise.resolve(answer);
+    },
+    follow: () => () => undefined,
+  };
+}
+
+/** Answers that are put together from parts: the outcomes of the rows on the screen. */
+function answerTo(path: string, answers: Readonly<Record<string, unknown>>): unknown {
+  const [place = '', query = ''] = path.split('?');
+  if (!place.endsWith('/outcomes')) return undefined;
+  const all = answers[place] as Readonly<Record<string, unknown>> | undefined;
+  const refs = (new URLSearchParams(query).get('refs') ?? '').split(',');
+  return Object.fromEntries(refs.flatMap((ref) => (all?.[ref] === undefined ? [] : [[ref, all[ref]]])));
+}
+
+export async function openSource(): Promise<Source> {
+  const embedded = document.getElementById('run-data')?.textContent;
+  return embedded === undefined || embedded === null ? server : openExport(embedded.trim());
+}

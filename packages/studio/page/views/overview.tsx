@@ -1,0 +1,175 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import { formatCount, formatRate, formatSeconds } from '../../src/page-logic/format.js';
+import { smooth } from '../../src/page-logic/metric-groups.js';
+import { sumUp } from '../../src/page-logic/sum-up.js';
+import type { RunOverview } from '../../src/wire.js';
+import { Empty, Link, Panel, Shown, Words } from '../parts/basics.js';
+import { IntervalChart } from '../parts/interval-chart.js';
+import { LineChart, type Line } from '../parts/line-chart.js';
+import { answerOf, go, route, runData, type Metrics } from '../state/store.js';
+import { Kinds, TaskChanges } from './task-changes.js';
+
+/** Did it learn, and on what not; then what keeps it from learning; then the machine's figures. */
+export function Overview() {
+  const { run } = route.value;
+  useEffect(() => runData(run).needMetrics(), [run]);
+  return (
+    <div class="page">
+      <Shown of={answerOf<RunOverview>(`runs/${run}`)}>{(overview) => <Body overview={overview} />}</Shown>
+    </div>
+  );
+}
+
+function Body({ overview }: { readonly overview: RunOverview }) {
+  const { run, evaluations, tasks, kinds, findings } = overview;
+  const { tone, word, sentence } = sumUp(overview);
+  return (
+    <>
+      <div class={`verdict ${tone}`}>
+        <h1>{word}</h1>
+        <p>{sentence}</p>
+        {run.problem !== undefined && (
+          <p class="bad">
+            <Words text={run.problem} />
+          </p>
+        )}
+      </div>
+      <div class="columns">
+        <Panel title="Did it learn?">
+          {evaluations.length === 0 ? (
+            <Empty>Nothing was evaluated. Set trainer_common.test_freq, and tasks for evaluation.</Empty>
+          ) : (
+            <IntervalChart points={evaluations} />
+          )}
+        </Panel>
+        <Panel title="Reward in training">
+          <Shown of={runData(run.id).metrics}>{(metrics) => <RewardChart metrics={metrics} run={run.id} />}</Shown>
+        </Panel>
+      </div>
+      <Findings findings={findings} run={run.id} />
+      {kinds.length > 0 && <Kinds kinds={kinds} />}
+      {tasks.length > 0 && <TaskChanges run={run.id} tasks={tasks} />}
+      <Facts overview={overview} />
+    </>
+  );
+}
+
+function RewardChart({ metrics: { steps: lines }, run }: { readonly metrics: Metrics; readonly run: string }) {
+  const [steps, curves] = useMemo(() => {
+    const valuesOf = (name: string) => lines.map((line) => line[name] ?? null);
+    const name = lines.some((line) => line['reward_mean'] !== undefined) ? 'reward_mean' : 'loss';
+    const values = valuesOf(name);
+    const window = Math.max(1, Math.min(20, Math.round(lines.length / 8)));
+    const shown: Line[] = [
+      { name: 'each step', colour: 'accent', values, isFaint: true },
+      { name: `mean of ${window} steps`, colour: 'accent', values: smooth(values, window) },
+    ];
+    return [lines.map(({ step }) => step), shown] as const;
+  }, [lines]);
+  if (lines.length === 0) return <Empty>No step is finished yet.</Empty>;
+  return (
+    <LineChart
+      title="Mean reward by step"
+      steps={steps}
+      lines={curves}
+      height={206}
+      onStep={(step) => go({ view: 'step', run, item: String(step) })}
+    />
+  );
+}
+
+function Findings({ findings, run }: { readonly findings: RunOverview['findings']; readonly run: string }) {
+  return (
+    <Panel title="What keeps it from learning" note={findings.length === 0 ? 'nothing found' : formatCount(findings.length, 'finding')}>
+      {findings.length === 0 ? (
+        <Empty>No rule found a problem in the records of this run.</Empty>
+      ) : (
+        <ol class="findings">
+          {findings.map(({ name, message, cure, isAlarm, episodes }) => (
+            <li key={name} class={isAlarm ? 'alarm' : ''}>
+              <h3>{name.replaceAll('_', ' ')}</h3>
+              <p>
+                <Words text={message} />
+              </p>
+              {cure !== undefined && (
+                <p class="cure">
+                  <Words text={cure} />
+                </p>
+              )}
+              {episodes.length > 0 && (
+                <p class="evidence">
+                  {episodes.slice(0, 3).map((id) => (
+                    <Link key={id} to={{ view: 'episode', run, item: id }} class="mono">
+                      {id}
+                    </Link>
+                  ))}
+                </p>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
+  );
+}
+
+const shownSettings = [
+  'model.path',
+  'backbone',
+  'trainer_common.algorithm.adv_estimator',
+  'trainer_common.optim.lr',
+  'data.train_batch_size',
+  'rollout.num_repeat',
+  'rollout.temperature',
+  'rollout.max_response_length_in_one_turn',
+  'rollout.user_workflow',
+];
+
+function Facts({ overview: { run, settings, events, evaluations } }: { readonly overview: RunOverview }) {
+  const facts: readonly (readonly [string, string])[] = [
+    ['Folder', run.path],
+    ['Steps', run.totalSteps === null ? String(run.step) : `${run.step} of ${run.totalSteps}`],
+    ['Time', formatSeconds(run.seconds)],
+    ['Evaluations', evaluations.map(({ step, rate }) => `${formatRate(rate)} at step ${step}`).join(', ') || 'none'],
+    ...shownSettings.flatMap((name) => (settings[name] === undefined ? [] : [[name, settings[name]] as const])),
+  ];
+  return (
+    <Panel title="The run">
+      <dl class="facts">
+        {facts.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>
+              <Words text={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <details>
+        <summary>All {Object.keys(settings).length} settings</summary>
+        <dl class="facts mono">
+          {Object.entries(settings).map(([label, value]) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd>
+                <Words text={value} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+      {events.length > 0 && (
+        <details>
+          <summary>{formatCount(events.length, 'event')}</summary>
+          <ul class="events">
+            {events.map(({ time, text }, at) => (
+              <li key={at}>
+                <time class="mono">{time}</time> <Words text={text} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,25 @@
+import path from 'node:path';
+
+/** Builds the page into dist/page, with names that stay the same, so that an export can find them. */
+const config = {
+  base: './',
+  root: import.meta.dirname,
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: path.join(import.meta.dirname, '../dist/page'),
+    emptyOutDir: true,
+    target: 'es2022',
+    modulePreload: false,
+    cssCodeSplit: false,
+    reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        entryFileNames: 'assets/app.js',
+        chunkFileNames: 'assets/[name].js',
+        assetFileNames: 'assets/app[extname]',
+      },
+    },
+  },
+};
+export { config as default };

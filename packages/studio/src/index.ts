@@ -1,0 +1,3 @@
+/** Shows the runs below a folder in a browser. */
+
+export { openStudio, type OpenedStudio, type StudioOptions } from './server/open-studio.js';

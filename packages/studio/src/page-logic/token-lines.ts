@@ -1,0 +1,105 @@
+import type { TokenRun, TreeBranch } from '../wire.js';
+
+/** One token, as a line shows it. */
+export type Token = {
+  /** Its number among all tokens of the tree, which the arrow keys count. */
+  readonly at: number;
+  readonly run: TokenRun;
+  /** Its number within `run`. */
+  readonly place: number;
+};
+
+/** A line of tokens of one author, or the head of a branch. */
+export type TokenLine =
+  | { readonly kind: 'branch'; readonly branch: TreeBranch; readonly number: number }
+  | {
+      readonly kind: 'tokens';
+      readonly depth: number;
+      readonly run: TokenRun;
+      readonly from: number;
+      readonly to: number;
+      /** Number of the first token among all. */
+      readonly at: number;
+      readonly isFirst: boolean;
+    };
+
+/** Lines of at most `width` characters, so that only those on the screen need to exist. A line ends after a line break. */
+export function toTokenLines(branches: readonly TreeBranch[], width: number): readonly TokenLine[] {
+  const lines: TokenLine[] = [];
+  let at = 0;
+  for (const [number, branch] of branches.entries()) {
+    lines.push({ kind: 'branch', branch, number });
+    for (const run of branch.runs) {
+      for (const { from, to } of cutRun(run, width))
+        lines.push({ kind: 'tokens', depth: branch.depth, run, from, to, at: at + from, isFirst: from === 0 });
+      at += run.texts.length;
+    }
+  }
+  return lines;
+}
+
+function cutRun({ texts }: TokenRun, width: number): readonly { readonly from: number; readonly to: number }[] {
+  const pieces: { from: number; to: number }[] = [];
+  let from = 0;
+  let used = 0;
+  for (const [place, text] of texts.entries()) {
+    if (used > 0 && used + text.length > width) {
+      pieces.push({ from, to: place });
+      [from, used] = [place, 0];
+    }
+    used += Math.max(1, text.length);
+    if (!text.includes('\n') || place === texts.length - 1) continue;
+    pieces.push({ from, to: place + 1 });
+    [from, used] = [place + 1, 0];
+  }
+  if (from < texts.length) pieces.push({ from, to: texts.length });
+  return pieces;
+}
+
+/** The line that shows a token. */
+export function lineOf(lines: readonly TokenLine[], at: number): number {
+  return lines.findIndex((line) => line.kind === 'tokens' && line.at <= at && at < line.at + line.to - line.from);
+}
+
+/** How tokens are coloured. */
+export const shades = ['author', 'logprob', 'advantage', 'gap'] as const;
+export type Shade = (typeof shades)[number];
+
+/**
+ * The class of a token under a shade: `p0` (unlikely) to `p4` (nearly certain), `n1` to `n3` for what was pushed down and
+ * `u1` to `u3` for what was pushed up, `g1` to `g3` for a growing gap. Empty if the token was not sampled.
+ */
+export function shadeOf(run: TokenRun, place: number, shade: Shade): string {
+  if (run.logprobs === undefined) return '';
+  if (shade === 'logprob') return `p${Math.min(4, Math.floor(Math.exp(run.logprobs[place] ?? 0) * 5))}`;
+  if (shade === 'advantage') return signedStep(advantageOf(run, place) ?? 0);
+  if (shade === 'gap') return gapStep(Math.abs(run.gaps?.[place] ?? 0));
+  return '';
+}
+
+export function advantageOf({ advantages }: TokenRun, place: number): number | undefined {
+  return typeof advantages === 'number' ? advantages : advantages?.[place];
+}
+
+function signedStep(value: number): string {
+  const size = Math.abs(value);
+  if (size < 1e-6) return 'zero';
+  return `${value < 0 ? 'n' : 'u'}${size < 0.3 ? 1 : size < 1 ? 2 : 3}`;
+}
+
+function gapStep(size: number): string {
+  return size < 0.01 ? '' : `g${size < 0.1 ? 1 : size < 0.5 ? 2 : 3}`;
+}
+
+/** Tokens below this probability surprise. */
+const surprising = 0.2;
+
+/** The next sampled token that was unlikely, after `at`, from the beginning again if there is none. Undefined if none is. */
+export function nextSurprise(lines: readonly TokenLine[], at: number): number | undefined {
+  const found: number[] = [];
+  for (const line of lines)
+    if (line.kind === 'tokens' && line.run.logprobs !== undefined)
+      for (let place = line.from; place < line.to; place++)
+        if (Math.exp(line.run.logprobs[place] ?? 0) < surprising) found.push(line.at + place - line.from);
+  return found.find((place) => place > at) ?? found[0];
+}

@@ -1,0 +1,62 @@
+import path from 'node:path';
+import type { MetricsRecord } from '@agentjet/run-folder';
+import type { MetricsChunk } from '../wire.js';
+import { FollowedLines } from './follow-lines.js';
+
+/** The lines of metrics.jsonl, evaluations.jsonl and log.jsonl of a run, read as they grow. */
+export class RunLines {
+  readonly #metrics: FollowedLines;
+  readonly #evaluations: FollowedLines;
+  readonly #log: FollowedLines;
+
+  constructor(dir: string) {
+    this.#metrics = new FollowedLines(path.join(dir, 'metrics.jsonl'));
+    this.#evaluations = new FollowedLines(path.join(dir, 'evaluations.jsonl'));
+    this.#log = new FollowedLines(path.join(dir, 'log.jsonl'));
+  }
+
+  get steps(): readonly MetricsRecord[] {
+    return this.#metrics.lines.filter(isMetrics);
+  }
+
+  /** Ordered by step. If a step was evaluated twice, the newer line counts. */
+  get evaluations(): readonly MetricsRecord[] {
+    const byStep = new Map(this.#evaluations.lines.filter(isMetrics).map((line) => [line.step, line]));
+    return [...byStep.values()].sort((a, b) => a.step - b.step);
+  }
+
+  get log() {
+    return this.#log.lines;
+  }
+
+  /** Names everything that was read so far. */
+  get cursor(): string {
+    return `${this.#generation}-${this.#metrics.lines.length}-${this.#evaluations.lines.length}`;
+  }
+
+  get #generation(): string {
+    return `${this.#metrics.generation}.${this.#evaluations.generation}`;
+  }
+
+  /** Resolves with true if anything changed. */
+  async refresh(): Promise<boolean> {
+    const changed = await Promise.all([this.#metrics, this.#evaluations, this.#log].map((lines) => lines.refresh()));
+    return changed.includes(true);
+  }
+
+  /** The lines after a cursor that an earlier chunk returned. An unknown cursor, or one of before a rewind, returns all. */
+  chunkAfter(cursor: string): MetricsChunk {
+    const steps = this.#metrics.lines;
+    const evaluations = this.#evaluations.lines;
+    const known = /^(\d+\.\d+)-(\d+)-(\d+)$/.exec(cursor);
+    const isReset = known?.[1] !== this.#generation;
+    return {
+      cursor: this.cursor,
+      isReset,
+      steps: steps.slice(isReset ? 0 : Number(known?.[2])).filter(isMetrics),
+      evaluations: evaluations.slice(isReset ? 0 : Number(known?.[3])).filter(isMetrics),
+    };
+  }
+}
+
+const isMetrics = (line: Readonly<Record<string, unknown>>): line is MetricsRecord => typeof line['step'] === 'number';

@@ -1,0 +1,225 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { loadRunTokenizer } from '@agentjet/inspect';
+import { isBeingWritten, openRunFolder, type EpisodeIndex, type EpisodeRow, type RunFolder } from '@agentjet/run-folder';
+import type {
+  EpisodesChunk,
+  EpisodeView,
+  GroupView,
+  MetricsChunk,
+  Outcomes,
+  RunOverview,
+  RunSummary,
+  SearchResult,
+  TaskView,
+} from '../wire.js';
+import { compareEvaluations, compareKinds } from './compare-evaluations.js';
+import { EpisodeTable } from './episode-table.js';
+import { findFindings } from './find-findings.js';
+import type { FoundRun } from './find-runs.js';
+import { RunLines } from './run-lines.js';
+import { readSettings, type Settings } from './run-settings.js';
+import { summarizeRun, toEvaluationPoint } from './summarize-run.js';
+import { TokenTexts } from './token-texts.js';
+import { viewEpisode } from './view-episode.js';
+import { viewGroup } from './view-group.js';
+
+/** The parts of a run that are opened when its episodes are first asked for. */
+type Opened = { readonly folder: RunFolder; readonly index: EpisodeIndex; readonly table: EpisodeTable };
+
+/** The most episodes that a group shows. */
+const maxMembers = 64;
+const maxFound = 20_000;
+
+/** A run, read from its files as they grow. It never writes. */
+export class StudioRun {
+  readonly found: FoundRun;
+  readonly #lines: RunLines;
+  #settings: { readonly value: Settings; readonly writtenMs: number } | undefined;
+  #opened: Promise<Opened> | undefined;
+  #texts: Promise<TokenTexts> | undefined;
+
+  constructor(found: FoundRun) {
+    this.found = found;
+    this.#lines = new RunLines(found.dir);
+  }
+
+  async summary(): Promise<RunSummary> {
+    await this.#lines.refresh();
+    return summarizeRun({
+      found: this.found,
+      lines: this.#lines,
+      settings: await this.#readSettings(),
+      isBeingWritten: await isBeingWritten(this.found.dir),
+      updatedMs: await this.updatedMs(),
+    });
+  }
+
+  async overview(): Promise<RunOverview> {
+    const run = await this.summary();
+    const settings = await this.#readSettings();
+    const rows = await this.#rows().catch(() => []); // the curves of a run are shown even if its episodes cannot be read
+    const numPlain = Number(settings['trainer_common.val_pass_n'] ?? 1);
+    const tasks = compareEvaluations(rows, (row) => row.repeat_index < numPlain);
+    return {
+      run,
+      evaluations: this.#lines.evaluations.flatMap(toEvaluationPoint),
+      tasks,
+      kinds: compareKinds(tasks),
+      findings: await findFindings(this.found.dir),
+      settings,
+      events: this.#lines.log.flatMap(toEvent),
+    };
+  }
+
+  async metrics(after: string): Promise<MetricsChunk> {
+    await this.#lines.refresh();
+    return this.#lines.chunkAfter(after);
+  }
+
+  async episodes(after: string): Promise<EpisodesChunk> {
+    await this.#rows();
+    return (await this.#open()).table.chunkAfter(after);
+  }
+
+  /** The outcomes of the episodes at these places, `<step>.<offset>`. Unknown places are left out. */
+  async outcomes(refs: readonly string[]): Promise<Outcomes> {
+    const { index, table } = await this.#open();
+    const found = await Promise.all(
+      refs.map(async (ref) => {
+        const row = table.find(ref);
+        return row === undefined ? [] : [[ref, await index.readOutcome(row)] as const];
+      }),
+    );
+    return Object.fromEntries(found.flat());
+  }
+
+  /** Episodes whose question, answers or reasons contain the words, in the order of the table. */
+  async search(words: string, step: number | undefined): Promise<SearchResult> {
+    const { index } = await this.#open();
+    const wanted = words.toLowerCase();
+    const candidates = (await this.#rows()).filter((row) => step === undefined || row.step === step);
+    const refs: string[] = [];
+    for (const row of candidates.slice(-maxFound)) {
+      const outcome = await index.readOutcome(row);
+      const said = [row.episode_id, row.task_id, ...Object.values(outcome)];
+      if (said.some((text) => text.toLowerCase().includes(wanted))) refs.push(`${row.step}.${row.offset}`);
+    }
+    return { refs, isCut: candidates.length > maxFound };
+  }
+
+  /** Undefined if there is no such episode. */
+  async episode(id: string): Promise<EpisodeView | undefined> {
+    const rows = await this.#rows();
+    const { index, table } = await this.#open();
+    const row = table.findId(id);
+    if (row === undefined) return undefined;
+    const [record, outcome, texts] = await Promise.all([index.read(row), index.readOutcome(row), this.#readTexts()]);
+    return viewEpisode({ row, record, outcome, texts, siblings: siblingsOf(row, rows) });
+  }
+
+  /** Undefined if there is no such group in this step. */
+  async group(id: string, step: number): Promise<GroupView | undefined> {
+    const rows = (await this.#rows()).filter((row) => row.group_id === id && row.step === step).slice(0, maxMembers);
+    if (rows.length === 0) return undefined;
+    const { index } = await this.#open();
+    const members = await Promise.all(
+      rows.map(async (row) => ({ row, record: await index.read(row), outcome: await index.readOutcome(row) })),
+    );
+    return viewGroup(members, await this.#readTexts());
+  }
+
+  /** One task in all evaluations, or undefined if none has it. */
+  async task(id: string): Promise<TaskView | undefined> {
+    const rows = (await this.#rows()).filter((row) => row.phase === 'evaluation' && row.task_id === id);
+    if (rows.length === 0) return undefined;
+    const { index } = await this.#open();
+    const episodes = await Promise.all(
+      rows.map(async (row) => ({
+        id: row.episode_id,
+        step: row.step,
+        repeat: row.repeat_index,
+        reward: row.reward,
+        isSuccess: row.is_success,
+        outcome: await index.readOutcome(row),
+      })),
+    );
+    return { task: id, episodes };
+  }
+
+  /** Cursors of what there is now. They change if lines are added or removed. */
+  async cursors(): Promise<{ readonly metrics: string; readonly episodes: string }> {
+    await this.#lines.refresh();
+    const metrics = this.#lines.cursor;
+    if (this.#opened === undefined) return { metrics, episodes: '' };
+    await this.#refreshTable().catch(() => undefined); // a page that asks for the episodes is told the reason
+    return { metrics, episodes: (await this.#open()).table.cursor };
+  }
+
+  /** The time of the last write, in milliseconds since 1970. */
+  async updatedMs(): Promise<number> {
+    const times = ['metrics.jsonl', 'evaluations.jsonl', 'log.jsonl', 'episodes', 'config.yaml'].map((name) =>
+      stat(path.join(this.found.dir, name)).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    );
+    return Math.round(Math.max(...(await Promise.all(times))));
+  }
+
+  async #rows(): Promise<readonly EpisodeRow[]> {
+    await this.#refreshTable();
+    return (await this.#open()).table.rows;
+  }
+
+  /** The run may have been rewound while it was not looked at; its log then has another line. */
+  async #refreshTable(): Promise<boolean> {
+    await this.#lines.refresh();
+    const numResumed = this.#lines.log.filter(({ event }) => event === 'resumed').length;
+    return (await this.#open()).table.refresh(numResumed);
+  }
+
+  #open(): Promise<Opened> {
+    this.#opened ??= this.#openNow().catch((thrown: unknown) => {
+      this.#opened = undefined;
+      throw thrown;
+    });
+    return this.#opened;
+  }
+
+  async #openNow(): Promise<Opened> {
+    const folder = await openRunFolder(this.found.dir);
+    const index = await folder.openIndex();
+    return { folder, index, table: new EpisodeTable(index) };
+  }
+
+  #readTexts(): Promise<TokenTexts> {
+    this.#texts ??= this.#open().then(async ({ folder }) => new TokenTexts(await loadRunTokenizer(folder)));
+    return this.#texts;
+  }
+
+  async #readSettings(): Promise<Settings> {
+    const { mtimeMs } = await stat(path.join(this.found.dir, 'config.yaml')).catch(() => ({ mtimeMs: 0 }));
+    if (this.#settings?.writtenMs !== mtimeMs)
+      this.#settings = { value: await readSettings(this.found.dir), writtenMs: mtimeMs };
+    return this.#settings.value;
+  }
+}
+
+function siblingsOf(row: EpisodeRow, rows: readonly EpisodeRow[]): readonly EpisodeRow[] {
+  const isSibling = (other: EpisodeRow): boolean =>
+    other.step === row.step && other.phase === row.phase && other.group_id === row.group_id && row.group_id !== '';
+  return rows.filter(isSibling).slice(0, maxMembers);
+}
+
+function toEvent({ time, event, ...rest }: Readonly<Record<string, unknown>>) {
+  if (event === 'checkpoint') return [];
+  const words = Object.entries(rest).map(([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return [{ time: String(time), text: [String(event), ...words].join(' · ') }];
+}
+
+/** What a person is told if a run cannot be read. */
+export function describeProblem(thrown: unknown): string {
+  return thrown instanceof BackboneError ? thrown.message : `The run cannot be read: ${toErrorMessage(thrown)}`;
+}

@@ -1,0 +1,81 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** What of a request decides whether it is answered. */
+export type GuardedRequest = {
+  readonly method: string;
+  readonly url: string;
+  readonly header: (name: string) => string | undefined;
+};
+
+export type GuardOptions = {
+  readonly token: string;
+  /** Name of the cookie that holds the token. */
+  readonly cookie: string;
+  /** Names of hosts in addition to those of this machine itself. */
+  readonly hosts: readonly string[];
+};
+
+export type Refusal = { readonly status: 400 | 401 | 403 | 405 | 413 | 414 | 421; readonly reason: string };
+
+const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
+const maxUrl = 8192;
+
+/**
+ * Decides whether a request is answered. It must name this machine, so that a foreign name which resolves to this machine
+ * (DNS rebinding) gets nothing; it must not come from another page; and it must bring the token.
+ */
+export function refuse(request: GuardedRequest, options: GuardOptions): Refusal | undefined {
+  const { method, url, header } = request;
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, reason: 'The studio only reads: use GET.' };
+  if (url.length > maxUrl) return { status: 414, reason: `The address is longer than ${maxUrl} characters.` };
+  if (hasBody(header)) return { status: 413, reason: 'A request has no body.' };
+  if (!isKnownHost(header('host'), options.hosts))
+    return { status: 421, reason: 'This address does not belong to the studio.' };
+  if (!isOwnPage(request)) return { status: 403, reason: 'Another page may not read the studio.' };
+  if (!hasToken(request, options))
+    return { status: 401, reason: 'Open the address that `ajet studio` printed. It contains the token.' };
+  return undefined;
+}
+
+const hasBody = (header: GuardedRequest['header']): boolean =>
+  header('transfer-encoding') !== undefined || Number(header('content-length') ?? 0) !== 0;
+
+/** Any port: the studio may be reached through a tunnel. */
+function isKnownHost(host: string | undefined, others: readonly string[]): boolean {
+  const name = host?.replace(/:\d{1,5}$/, '').toLowerCase();
+  return name !== undefined && [...loopbackNames, ...others].includes(name);
+}
+
+/** Browsers say from which page a request comes. Only the first visit, which brings the token, may come from a link elsewhere. */
+function isOwnPage({ url, header }: GuardedRequest): boolean {
+  const origin = header('origin');
+  if (origin !== undefined && origin !== `http://${header('host')}`) return false;
+  const site = header('sec-fetch-site');
+  const isVisit = header('sec-fetch-mode') === 'navigate' && !/^\/(api|assets)\b/.test(new URL(url, 'http://x').pathname);
+  return site === undefined || site === 'same-origin' || site === 'none' || isVisit;
+}
+
+function hasToken({ url, header }: GuardedRequest, { token, cookie }: GuardOptions): boolean {
+  const { pathname, searchParams } = new URL(url, 'http://x');
+  const given = pathname === '/' ? searchParams.get('token') : null;
+  return isSame(given, token) || readCookies(header('cookie') ?? '', cookie).some((value) => isSame(value, token));
+}
+
+/** Whether the request is the first visit, which gets the cookie. */
+export function isFirstVisit({ url }: Pick<GuardedRequest, 'url'>, token: string): boolean {
+  const { pathname, searchParams } = new URL(url, 'http://x');
+  return pathname === '/' && isSame(searchParams.get('token'), token);
+}
+
+function readCookies(text: string, name: string): readonly string[] {
+  return text.split(';').flatMap((each) => {
+    const [key, ...value] = each.split('=');
+    return key?.trim() === name ? [value.join('=').trim()] : [];
+  });
+}
+
+/** Takes the same time for each wrong token. */
+function isSame(given: string | null, token: string): boolean {
+  const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return given !== null && timingSafeEqual(hash(given), hash(token));
+}

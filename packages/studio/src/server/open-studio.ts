@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { isIP, type AddressInfo } from 'node:net';
+import { ConfigError, toErrorMessage } from '@agentjet/core';
+import { serve, type ServerType } from '@hono/node-server';
+import { StudioRuns } from '../runs/studio-runs.js';
+import { readPageFiles } from './page-files.js';
+import { createStudioApp } from './studio-app.js';
+
+export type StudioOptions = {
+  /** Default: 127.0.0.1, which only this machine can reach. */
+  readonly host?: string;
+  /** Default: 0, which picks a free one. */
+  readonly port?: number;
+  /** Default: random. */
+  readonly token?: string;
+};
+
+export type OpenedStudio = {
+  /** The address with the token. Anyone who has it can read all runs below the folder. */
+  readonly url: string;
+  readonly port: number;
+  readonly host: string;
+  close(): Promise<void>;
+};
+
+/** Serves the page over all runs below a folder until it is closed. It only reads. Throws ConfigError. */
+export async function openStudio(folder: string, options: StudioOptions = {}): Promise<OpenedStudio> {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new ConfigError('no_folder', `${folder} is not a folder. Name a folder that contains runs, or a run.`);
+  const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url') } = options;
+  const ended = new AbortController();
+  const shown = isIP(host) === 6 ? `[${host}]` : host;
+  const server = await listen({
+    host,
+    port,
+    fetchWith: (actual) =>
+      createStudioApp({
+        token,
+        cookie: `ajet_studio_${actual}`,
+        hosts: [shown.toLowerCase()],
+        page: readPageFiles(),
+        runs: new StudioRuns(folder),
+        signal: ended.signal,
+      }).fetch,
+  });
+  const { port: actual } = server.address() as AddressInfo;
+  return {
+    url: `http://${isAny(host) ? '127.0.0.1' : shown}:${actual}/?token=${token}`,
+    port: actual,
+    host,
+    close: async () => {
+      ended.abort();
+      await close(server);
+    },
+  };
+}
+
+const isAny = (host: string): boolean => host === '0.0.0.0' || host === '::';
+
+type Listening = {
+  readonly host: string;
+  readonly port: number;
+  readonly fetchWith: (port: number) => (request: Request) => Response | Promise<Response>;
+};
+
+function listen({ host, port, fetchWith }: Listening): Promise<ServerType> {
+  return new Promise((resolve, reject) => {
+    let answer: ((request: Request) => Response | Promise<Response>) | undefined;
+    const fetch = (request: Request): Response | Promise<Response> =>
+      answer?.(request) ?? new Response(null, { status: 503 });
+    const server = serve({ fetch, hostname: host, port }, ({ port: actual }) => {
+      try {
+        answer = fetchWith(actual);
+        resolve(server);
+      } catch (thrown) {
+        server.close();
+        reject(thrown as Error);
+      }
+    });
+    server.once('error', (thrown: NodeJS.ErrnoException) => reject(toListenError(thrown, host, port)));
+  });
+}
+
+function toListenError(thrown: NodeJS.ErrnoException, host: string, port: number): ConfigError {
+  const reason = thrown.code === 'EADDRINUSE' ? 'another process listens there' : toErrorMessage(thrown);
+  return new ConfigError('unusable_port', `The studio cannot listen on ${host}:${port}: ${reason}. Choose another --port.`, {
+    cause: thrown,
+  });
+}
+
+function close(server: ServerType): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    if ('closeAllConnections' in server) server.closeAllConnections();
+  });
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { StudioRuns } from '../runs/studio-runs.js';
+import type { ChangeEvent } from '../wire.js';
+
+/** How often the files of the run that a page shows are looked at, and those of all runs. */
+const pollMs = 250;
+const listMs = 2000;
+
+type Watched = {
+  readonly runs: StudioRuns;
+  /** The run that the page shows. */
+  readonly runId: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/** Sends an event after each change of the run, or of the list of runs. The page then asks for what was added. */
+export function streamChanges(context: Context, { runs, runId, signal }: Watched): Response {
+  return streamSSE(context, async (stream) => {
+    const ended = new AbortController();
+    stream.onAbort(() => ended.abort());
+    const either = AbortSignal.any([signal, ended.signal]);
+    const send = (event: ChangeEvent): Promise<void> => stream.writeSSE({ event: 'change', data: JSON.stringify(event) });
+    const look = createLook(runs, runId);
+    await stream.writeSSE({ event: 'ready', data: '{}' });
+    while (!either.aborted) {
+      for (const event of await look()) await send(event);
+      await sleep(pollMs, undefined, { signal: either }).catch(() => undefined); // the page was closed
+    }
+  });
+}
+
+/** Returns a function that says what has changed since its last call. */
+function createLook(runs: StudioRuns, runId: string | undefined): () => Promise<readonly ChangeEvent[]> {
+  let calls = 0;
+  let version: string | undefined;
+  const seen = new Map<string, string>();
+  return async () => {
+    const changes: ChangeEvent[] = [];
+    const run = runId === undefined ? undefined : await runs.find(runId);
+    if (run !== undefined) {
+      const { metrics, episodes } = await run.cursors();
+      const what = ([['metrics', metrics], ['episodes', episodes]] as const).flatMap(([name, cursor]) => {
+        const before = seen.get(name);
+        seen.set(name, cursor);
+        return before !== undefined && before !== cursor ? [name] : [];
+      });
+      if (what.length > 0) changes.push({ run: run.found.id, what });
+    }
+    if (calls++ % (listMs / pollMs) === 0) {
+      const before = version;
+      ({ version } = await runs.list());
+      if (before !== undefined && before !== version) changes.push({ run: runId ?? '', what: ['state'] });
+    }
+    return changes;
+  };
+}
