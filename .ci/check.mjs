@@ -13,6 +13,7 @@ export const checks = [
   ['figures', process.execPath, ['.ci/figures.mjs', '--check']],
   ['words', process.execPath, ['.ci/words.mjs']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
+  ['types of the page', bin('tsc'), ['-p', 'packages/studio/page/tsconfig.json']],
   [
     'lint',
     bin('oxlint'),

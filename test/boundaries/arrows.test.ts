@@ -19,6 +19,9 @@ const imports = files.flatMap((file) =>
 const isShipped = ({ file }: { readonly file: string }): boolean =>
   /\/(src|bin|page)\//.test(file) && !/\.test\.ts$|testing/.test(file);
 const shippedBy = (dir: string) => imports.filter((found) => found.file.startsWith(`${dir}/`) && isShipped(found));
+/** The page of a package is built before it is packed, so what it imports is part of it. */
+const isBundled = (file: string, specifier: string, { devDependencies = {} }: { readonly devDependencies?: object }) =>
+  file.includes('/page/') && packageOf(specifier) in devDependencies;
 const isForeign = ({ specifier }: { readonly specifier: string }): boolean =>
   !/^[.#]|^node:|^virtual:/.test(specifier) &&
   !builtinModules.includes(specifier) &&
@@ -94,7 +97,7 @@ describe('arrows', () => {
       );
       return shippedBy(dir)
         .filter(({ specifier }) => !/^[.#]|^node:/.test(specifier) && !builtinModules.includes(specifier))
-        .filter(({ specifier }) => !declared.has(packageOf(specifier)))
+        .filter(({ file, specifier }) => !declared.has(packageOf(specifier)) && !isBundled(file, specifier, manifest))
         .map(({ file, specifier }) => `${file}: ${specifier}`);
     });
     expect(undeclared).toEqual([]);

@@ -56,7 +56,8 @@ it.each(workspaces())('$dir says what a published package says', ({ dir, manifes
     expect.arrayContaining(['dist', 'src', '!**/*.test.ts', '!**/.tsbuildinfo', 'README.md']),
   );
   const upwards = path.posix.relative(dir, '.ci/copy-license.mjs');
-  expect(manifest.scripts).toEqual({ build: 'tsc -b', prepack: `tsc -b && node ${upwards}` });
+  const build = dir === 'packages/studio' ? 'tsc -b && vite build page' : 'tsc -b';
+  expect(manifest.scripts).toEqual({ build, prepack: `${build} && node ${upwards}` });
 });
 
 it('a package is built and has its license before it is packed', () => {

@@ -10,6 +10,6 @@ export function sourceFiles(folder: string, below = ''): string[] {
   return readdirSync(path.join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(below, entry.name);
     if (entry.isDirectory()) return isOurs(entry.name) ? sourceFiles(folder, name) : [];
-    return /\.[cm]?[jt]s$/.test(entry.name) ? [name] : [];
+    return /\.[cm]?[jt]sx?$/.test(entry.name) ? [name] : [];
   });
 }

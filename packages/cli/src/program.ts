@@ -55,6 +55,7 @@ export type JudgeFlags = {
   readonly json?: boolean;
 };
 export type DoctorFlags = { readonly json?: boolean };
+export type StudioFlags = { readonly host?: string; readonly port?: string; readonly json?: boolean };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** Reads the version of this package. */
@@ -78,6 +79,7 @@ Examples:
   ajet eval --conf math_agent.yaml --checkpoint <run>      measure that run's model on the evaluation tasks
   ajet doctor <run>                                        why a run does not learn
   ajet inspect <run> <episode>                             an episode token by token
+  ajet studio                                              all runs in a browser: curves, groups, episodes
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
@@ -143,6 +145,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     });
 
   addDoctor(program, setExitCode);
+  addStudio(program, setExitCode);
   addProbe(program, setExitCode);
   addSft(program, setExitCode);
   addInit(program, setExitCode);
@@ -166,6 +169,20 @@ function addDoctor(program: Command, setExitCode: (code: number) => void): void 
     .action(async (run: string, flags: DoctorFlags) => {
       const { doctor } = await import('./commands/doctor.js');
       setExitCode(await doctor(run, flags));
+    });
+}
+
+function addStudio(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('studio')
+    .description('Shows the runs below a folder in a browser, finished or running, until Ctrl-C. It only reads.')
+    .argument('[folder]', 'a folder that contains runs, or a run; default: saved_experiments')
+    .option('--port <number>', 'default: 0, which picks a free one')
+    .option('--host <address>', 'default: 127.0.0.1, which only this machine can reach')
+    .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
+    .action(async (folder: string | undefined, flags: StudioFlags) => {
+      const { runStudio } = await import('./commands/run-studio.js');
+      setExitCode(await runStudio(folder, flags));
     });
 }
 

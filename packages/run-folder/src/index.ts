@@ -13,6 +13,6 @@ export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder } from
 export type { RunFolder } from './run-folder.js';
 export { sumModel } from './model-sums.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
-export { claimWriting, releaseWriting } from './writer-claim.js';
+export { claimWriting, isBeingWritten, releaseWriting } from './writer-claim.js';
 export { keptSecret } from './kept-secret.js';
 export { findLedger, findLedgerOfRun, hasLedger, type LedgerOfRun, newLedgerOf, recordedOf } from './ledger-places.js';

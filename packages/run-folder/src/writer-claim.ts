@@ -6,6 +6,7 @@ import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject } from '@agentjet/core';
 import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
+import { runFiles } from './run-files.js';
 
 /**
  * Only one process writes a run folder at a time, because two writers would damage each other's lines. `writer.json`
@@ -129,6 +130,12 @@ function inUse(file: string, { pid, host, heartbeat }: Writer): BackboneError {
 export async function checkWriting(file: string): Promise<void> {
   const writer = toWriter(await readText(file));
   if (writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer)) throw inUse(file, writer);
+}
+
+/** Whether a process, this one included, has a valid claim to write the run folder. */
+export async function isBeingWritten(dir: string): Promise<boolean> {
+  const writer = toWriter(await readText(path.join(dir, runFiles.writer)));
+  return writer !== undefined && (writer.owner === owner || isOtherAndAlive(writer));
 }
 
 async function beat(file: string): Promise<void> {

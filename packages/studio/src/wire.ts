@@ -1,3 +1,4 @@
+import type { Finding, Unseen } from '@agentjet/diagnose';
 import type { EpisodeOutcome, MetricsRecord } from '@agentjet/run-folder';
 
 /** The JSON that the server sends and the page reads. Everything in it comes from the files of a run. */
@@ -65,23 +66,21 @@ export type TaskChange = {
   readonly after: TaskTrials | null;
 };
 
-export type KindChange = { readonly kind: string; readonly before: Rate | null; readonly after: Rate | null; readonly tasks: number };
-
-/** What keeps a run from learning. */
-export type RunFinding = {
-  readonly name: string;
-  readonly message: string;
-  readonly cure?: string;
-  readonly isAlarm: boolean;
-  readonly episodes: readonly string[];
+export type KindChange = {
+  readonly kind: string;
+  readonly before: Rate | null;
+  readonly after: Rate | null;
+  readonly tasks: number;
 };
+
+/** What keeps a run from learning, and how many causes could not be looked for. */
+export type RunFindings = { readonly findings: readonly Finding[]; readonly unseen: readonly Unseen[] };
 
 export type RunOverview = {
   readonly run: RunSummary;
   readonly evaluations: readonly EvaluationPoint[];
   readonly tasks: readonly TaskChange[];
   readonly kinds: readonly KindChange[];
-  readonly findings: readonly RunFinding[];
   /** The settings by their path, such as `rollout.num_repeat`. */
   readonly settings: Readonly<Record<string, string>>;
   /** Changes of settings when the run was resumed. */
@@ -136,8 +135,6 @@ export type Outcomes = Readonly<Record<string, EpisodeOutcome>>;
 
 export type SearchResult = { readonly refs: readonly string[]; readonly isCut: boolean };
 
-export type Author = 'system' | 'user' | 'tool' | 'model' | 'foreign' | 'template' | 'generated' | 'opening';
-
 /** Tokens in a row by one author. */
 export type TokenRun = {
   readonly author: string;
@@ -163,7 +160,12 @@ export type TreeBranch = {
   readonly end: number;
   readonly rows: readonly number[];
   /** Calls that begin here and did not continue what was known, with the cause. */
-  readonly forks: readonly { readonly turn: number; readonly agent: string; readonly cause: string; readonly reason: string }[];
+  readonly forks: readonly {
+    readonly turn: number;
+    readonly agent: string;
+    readonly cause: string;
+    readonly reason: string;
+  }[];
   readonly runs: readonly TokenRun[];
 };
 

@@ -141,5 +141,6 @@ it('the end shows where the time went and where the model is', () => {
     'success 0.250 -> 0.875: +0.625 (95% 0.400 to 0.800)',
     'model  /runs/a/checkpoints/step-000002',
     'run    /runs/a',
+    'see it ajet studio /runs/a',
   ]);
 });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { formatCount, formatSeconds } from '@agentjet/core';
+import { formatCount, formatSeconds, quoteForShell } from '@agentjet/core';
 import { formatChange, formatRate } from '@agentjet/core/success';
 import type {
   Evaluation,
@@ -135,7 +135,7 @@ function formatSftResult(result: SftResult): string {
       ? []
       : [`held-out loss ${fixed(lossBefore ?? undefined, 4)} -> ${fixed(lossAfter ?? undefined, 4)}${best}`]),
     ...(modelDir === null ? [] : [`model  ${showPath(modelDir)}`]),
-    `run    ${showPath(runDir)}`,
+    ...showRun(runDir),
   ].join('\n');
 }
 
@@ -163,8 +163,13 @@ function formatResult(result: JobResult): string {
   if (result.modelDir !== null) lines.push(`model  ${showPath(result.modelDir)}`);
   for (const [name, { modelDir }] of Object.entries(result.policies ?? {}))
     if (modelDir !== null) lines.push(`model  ${name}: ${showPath(modelDir)}`);
-  if (result.runDir !== null) lines.push(`run    ${showPath(result.runDir)}`);
+  if (result.runDir !== null) lines.push(...showRun(result.runDir));
   return lines.join('\n');
+}
+
+/** The folder of the run, and the command that shows it. */
+function showRun(runDir: string): readonly string[] {
+  return [`run    ${showPath(runDir)}`, `see it ajet studio ${quoteForShell(showPath(runDir))}`];
 }
 
 /** Uses a relative path if it is shorter. */

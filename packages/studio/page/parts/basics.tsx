@@ -7,7 +7,11 @@ import type { Loaded } from '../state/store.js';
 
 type Children = { readonly children?: ComponentChildren };
 
-export function Link({ to, children, ...rest }: Children & { readonly to: Partial<Route> & Pick<Route, 'view'>; readonly class?: string; readonly label?: string }) {
+export function Link({
+  to,
+  children,
+  ...rest
+}: Children & { readonly to: Partial<Route> & Pick<Route, 'view'>; readonly class?: string; readonly label?: string }) {
   return (
     <a href={formatRoute(to)} class={rest.class} aria-label={rest.label}>
       {children}
@@ -24,7 +28,12 @@ export function Words({ text, class: name }: { readonly text: string; readonly c
   );
 }
 
-export function Panel({ title, note, children, class: name }: Children & { readonly title: string; readonly note?: ComponentChildren; readonly class?: string }) {
+export function Panel({
+  title,
+  note,
+  children,
+  class: name,
+}: Children & { readonly title: string; readonly note?: ComponentChildren; readonly class?: string }) {
   return (
     <section class={`panel ${name ?? ''}`}>
       <header>
@@ -37,7 +46,13 @@ export function Panel({ title, note, children, class: name }: Children & { reado
 }
 
 /** Shows what was loaded, or that it is on its way, or why it cannot be shown. */
-export function Shown<T>({ of, children }: { readonly of: Signal<Loaded<T>>; readonly children: (value: T) => ComponentChildren }) {
+export function Shown<T>({
+  of,
+  children,
+}: {
+  readonly of: Signal<Loaded<T>>;
+  readonly children: (value: T) => ComponentChildren;
+}) {
   const { value, error } = of.value;
   if (value !== undefined) return <>{children(value)}</>;
   if (error !== undefined) return <Problem text={error} />;
@@ -87,7 +102,9 @@ export function Spark({ values }: { readonly values: readonly number[] }) {
   if (values.length < 2) return <span class="muted">–</span>;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const y = (value: number): number => 21 - ((value - low) / (high - low || 1)) * 18;
-  const points = values.map((value, at) => `${((at / (values.length - 1)) * 96 + 2).toFixed(1)},${y(value).toFixed(1)}`);
+  const points = values.map(
+    (value, at) => `${((at / (values.length - 1)) * 96 + 2).toFixed(1)},${y(value).toFixed(1)}`,
+  );
   return (
     <svg class="spark" viewBox="0 0 100 24" aria-hidden="true">
       <polyline points={points.join(' ')} />
@@ -95,7 +112,17 @@ export function Spark({ values }: { readonly values: readonly number[] }) {
   );
 }
 
-export function Choice({ label, value, options, onChange }: { readonly label: string; readonly value: string; readonly options: readonly (readonly [value: string, text: string])[]; readonly onChange: (value: string) => void }) {
+export function Choice({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+}) {
   return (
     <label class="field">
       <span>{label}</span>
@@ -111,7 +138,17 @@ export function Choice({ label, value, options, onChange }: { readonly label: st
 }
 
 /** Buttons of which one is chosen. */
-export function Segments({ label, value, options, onChange }: { readonly label: string; readonly value: string; readonly options: readonly (readonly [value: string, text: string])[]; readonly onChange: (value: string) => void }) {
+export function Segments({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+}) {
   return (
     <div class="segments" role="group" aria-label={label}>
       {options.map(([each, text]) => (

@@ -3,7 +3,14 @@ import uPlot from 'uplot';
 import { formatNumber } from '../../src/page-logic/format.js';
 import { colour, theme } from '../state/theme.js';
 
-export type Line = { readonly name: string; readonly colour: string; readonly values: readonly (number | null)[]; readonly dash?: readonly number[]; readonly isFaint?: boolean; readonly hasPoints?: boolean };
+export type Line = {
+  readonly name: string;
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+  readonly dash?: readonly number[];
+  readonly isFaint?: boolean;
+  readonly hasPoints?: boolean;
+};
 
 type ChartProps = {
   readonly title: string;
@@ -21,7 +28,12 @@ const sync = uPlot.sync('steps');
 export function LineChart({ title, steps, lines, isLog = false, height = 190, onStep }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
-  const shape = JSON.stringify([lines.map(({ name, colour: ink }) => [name, ink]), isLog, theme.value, steps.length > 0]);
+  const shape = JSON.stringify([
+    lines.map(({ name, colour: ink }) => [name, ink]),
+    isLog,
+    theme.value,
+    steps.length > 0,
+  ]);
   const click = useRef(onStep);
   click.current = onStep;
   useEffect(() => {
@@ -54,16 +66,25 @@ export function LineChart({ title, steps, lines, isLog = false, height = 190, on
         <b>{title}</b>
         {lines.length > 1 && (
           <span class="legend">
-            {lines.map(({ name, colour: ink, dash }) => (
+            {lines.map(({ name, colour: ink, dash, hasPoints }) => (
               <span key={name}>
-                <i style={{ borderTopColor: `var(--${ink})`, borderTopStyle: dash === undefined ? 'solid' : 'dashed' }} />
+                <i
+                  class={hasPoints === true ? 'point' : ''}
+                  style={{ borderTopColor: `var(--${ink})`, borderTopStyle: dash === undefined ? 'solid' : 'dashed' }}
+                />
                 {name}
               </span>
             ))}
           </span>
         )}
       </figcaption>
-      <div ref={place} class="plot" style={{ height: `${height}px` }} role="img" aria-label={describe(title, steps, lines)} />
+      <div
+        ref={place}
+        class="plot"
+        style={{ height: `${height}px` }}
+        role="img"
+        aria-label={describe(title, steps, lines)}
+      />
     </figure>
   );
 }
@@ -73,14 +94,20 @@ function describe(title: string, steps: readonly number[], lines: readonly Line[
   return `${title}: ${steps.length} steps, at the end ${ends}`;
 }
 
-const lastOf = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null;
+const lastOf = (values: readonly (number | null)[]): number | null =>
+  values.findLast((value) => value !== null) ?? null;
 
 const toData = (steps: readonly number[], lines: readonly Line[]): uPlot.AlignedData => [
   steps as number[],
   ...lines.map(({ values }) => values as (number | null)[]),
 ];
 
-type Shape = { readonly width: number; readonly height: number; readonly lines: readonly Line[]; readonly isLog: boolean };
+type Shape = {
+  readonly width: number;
+  readonly height: number;
+  readonly lines: readonly Line[];
+  readonly isLog: boolean;
+};
 
 function optionsOf({ width, height, lines, isLog }: Shape): uPlot.Options {
   const axis = {
@@ -104,7 +131,12 @@ function optionsOf({ width, height, lines, isLog }: Shape): uPlot.Options {
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
     axes: [
       { ...axis, size: 26, space: 60, grid: { show: false }, values: (_plot, ticks) => ticks.map(formatStep) },
-      { ...axis, size: 52, space: 34, values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : formatNumber(tick))) },
+      {
+        ...axis,
+        size: widthOf,
+        space: 34,
+        values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : formatNumber(tick))),
+      },
     ],
     series: [
       {},
@@ -114,12 +146,18 @@ function optionsOf({ width, height, lines, isLog }: Shape): uPlot.Options {
         width: isFaint === true ? 1 : 1.75,
         alpha: isFaint === true ? 0.35 : 1,
         spanGaps: true,
+        // Between two evaluations nothing was measured.
+        ...(hasPoints === true && { paths: () => null }),
         points: { show: hasPoints === true, size: 6, fill: colour(ink) },
         ...(dash === undefined ? {} : { dash: [...dash] }),
       })),
     ],
   };
 }
+
+/** Room for the longest label. */
+const widthOf = (_plot: uPlot, labels: readonly string[] | null): number =>
+  Math.max(40, 14 + 6.6 * Math.max(0, ...(labels ?? []).map(({ length }) => length)));
 
 const formatStep = (tick: number): string => (Number.isInteger(tick) ? String(tick) : '');
 

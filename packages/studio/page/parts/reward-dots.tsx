@@ -3,7 +3,15 @@ import type { EpisodeStore } from '../../src/page-logic/episode-store.js';
 import { Link } from './basics.js';
 
 /** Episodes as dots, the best first. Full: success. Ring: failure. Cross: no reward. */
-export function RewardDots({ run, store, rows }: { readonly run: string; readonly store: EpisodeStore; readonly rows: readonly number[] }) {
+export function RewardDots({
+  run,
+  store,
+  rows,
+}: {
+  readonly run: string;
+  readonly store: EpisodeStore;
+  readonly rows: readonly number[];
+}) {
   return (
     <span class="dots">
       {rows.map((row) => {

@@ -11,7 +11,11 @@ export type VirtualRows = {
 };
 
 /** The rows of a long list that are on the screen. */
-export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count: number, rowHeight: number): VirtualRows {
+export function useVirtualRows(
+  scroller: RefObject<HTMLDivElement | null>,
+  count: number,
+  rowHeight: number,
+): VirtualRows {
   const [, redraw] = useReducer<number, void>((version) => version + 1, 0);
   const virtual = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
   const options = {
@@ -41,7 +45,17 @@ export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count
 }
 
 /** A scrolling area whose rows exist only while they are visible. */
-export function Scroller({ at, height, label, children }: { readonly at: RefObject<HTMLDivElement | null>; readonly height: string; readonly label: string; readonly children: ComponentChildren }) {
+export function Scroller({
+  at,
+  height,
+  label,
+  children,
+}: {
+  readonly at: RefObject<HTMLDivElement | null>;
+  readonly height: string;
+  readonly label: string;
+  readonly children: ComponentChildren;
+}) {
   return (
     <div ref={at} class="scroller" style={{ height }} tabIndex={0} role="region" aria-label={label}>
       {children}

@@ -35,7 +35,9 @@ async function openExport(text: string): Promise<Source> {
     read: (path) => {
       const answer = Object.hasOwn(answers, path) ? answers[path] : answerTo(path, answers);
       return answer === undefined
-        ? Promise.reject(new Error('This file does not contain it. Open the run with `ajet studio`, or export more episodes.'))
+        ? Promise.reject(
+            new Error('This file does not contain it. Open the run with `ajet studio`, or export more episodes.'),
+          )
         : Promise.resolve(answer);
     },
     follow: () => () => undefined,

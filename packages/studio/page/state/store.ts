@@ -56,7 +56,7 @@ async function load(path: string, answer: Signal<Loaded<unknown>>): Promise<void
 }
 
 /** Reads answers again whose path matches, and keeps the old ones until the new ones are there. */
-export function reload(matches: (path: string) => boolean): void {
+function reload(matches: (path: string) => boolean): void {
   for (const [path, answer] of answers) if (matches(path)) void load(path, answer);
 }
 
@@ -144,5 +144,6 @@ function onChange({ run, what }: ChangeEvent): void {
   const data = runs.get(run);
   if (what.includes('metrics')) data?.refreshMetrics();
   if (what.includes('episodes')) data?.refreshEpisodes();
-  if (what.includes('state') || what.includes('metrics')) reload((path) => path === 'runs' || path === `runs/${run}`);
+  if (what.includes('state') || what.includes('metrics'))
+    reload((path) => path === 'runs' || path === `runs/${run}` || path === `runs/${run}/findings`);
 }

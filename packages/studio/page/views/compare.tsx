@@ -24,7 +24,11 @@ export function Compare() {
         </Link>
       </div>
       {left?.value === undefined || right?.value === undefined ? (
-        error === undefined ? <p class="loading">Loading…</p> : <Problem text={error} />
+        error === undefined ? (
+          <p class="loading">Loading…</p>
+        ) : (
+          <Problem text={error} />
+        )
       ) : (
         <Body left={left.value} right={right.value} />
       )}
@@ -39,7 +43,11 @@ function Body({ left, right }: Pair) {
     <>
       <div class="columns">
         {[left, right].map(({ run, evaluations }, side) => (
-          <Panel key={run.id} title={`${side === 0 ? 'A' : 'B'}: ${run.experiment}`} note={<Link to={{ view: 'overview', run: run.id }}>{run.name}</Link>}>
+          <Panel
+            key={run.id}
+            title={`${side === 0 ? 'A' : 'B'}: ${run.experiment}`}
+            note={<Link to={{ view: 'overview', run: run.id }}>{run.name}</Link>}
+          >
             {evaluations.length === 0 ? <Empty>Nothing was evaluated.</Empty> : <IntervalChart points={evaluations} />}
           </Panel>
         ))}
@@ -97,7 +105,14 @@ function Curves({ left, right }: Pair) {
   return (
     <Panel
       title="Curves"
-      note={<Choice label="Metric" value={wanted} options={[['', 'the usual ones'], ...all.map((name) => [name, name] as const)]} onChange={(metric) => setQuery({ metric })} />}
+      note={
+        <Choice
+          label="Metric"
+          value={wanted}
+          options={[['', 'the usual ones'], ...all.map((name) => [name, name] as const)]}
+          onChange={(metric) => setQuery({ metric })}
+        />
+      }
     >
       <div class="charts">
         {shown.map((name) => (
@@ -113,12 +128,17 @@ function Overlaid({ name, one, other }: { readonly name: string; readonly one: M
     const sides = [one, other].map(({ steps: all }) => new Map(all.map((line) => [line.step, line[name]])));
     const all = [...new Set(sides.flatMap((side) => [...side.keys()]))].sort((a, b) => a - b);
     const window = Math.max(1, Math.min(15, Math.round(all.length / 10)));
-    const shown = sides.map((side, at): Line => ({
-      name: at === 0 ? 'A' : 'B',
-      colour: at === 0 ? 'accent' : 'second',
-      values: smooth(all.map((step) => side.get(step) ?? null), window),
-      ...(at === 1 && { dash: [6, 3] }),
-    }));
+    const shown = sides.map(
+      (side, at): Line => ({
+        name: at === 0 ? 'A' : 'B',
+        colour: at === 0 ? 'accent' : 'second',
+        values: smooth(
+          all.map((step) => side.get(step) ?? null),
+          window,
+        ),
+        ...(at === 1 && { dash: [6, 3] }),
+      }),
+    );
     return [all, shown] as const;
   }, [name, one, other]);
   return <LineChart title={name} steps={steps} lines={lines} />;
@@ -143,15 +163,23 @@ function Tasks({ left, right }: Pair) {
             <thead>
               <tr>
                 <th scope="col">Task</th>
-                <th scope="col" class="num">A</th>
-                <th scope="col" class="num">B</th>
-                <th scope="col" class="num">B − A</th>
+                <th scope="col" class="num">
+                  A
+                </th>
+                <th scope="col" class="num">
+                  B
+                </th>
+                <th scope="col" class="num">
+                  B − A
+                </th>
               </tr>
             </thead>
             <tbody>
               {apart.slice(0, maxTasks).map(({ task, a, b }) => (
                 <tr key={task}>
-                  <th scope="row" class="mono">{task}</th>
+                  <th scope="row" class="mono">
+                    {task}
+                  </th>
                   <td class="num">
                     <Link to={{ view: 'task', run: left.run.id, item: task }}>{formatRate(a)}</Link>
                   </td>
@@ -165,7 +193,11 @@ function Tasks({ left, right }: Pair) {
           </table>
         </div>
       )}
-      {apart.length > maxTasks && <p class="muted">The first {maxTasks} of {apart.length} are shown.</p>}
+      {apart.length > maxTasks && (
+        <p class="muted">
+          The first {maxTasks} of {apart.length} are shown.
+        </p>
+      )}
     </Panel>
   );
 }

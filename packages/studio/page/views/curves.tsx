@@ -40,13 +40,21 @@ function Charts({ metrics: { steps: lines, evaluations }, run }: { readonly metr
         <Choice
           label="Smoothing"
           value={String(window)}
-          options={[['1', 'none'], ['5', '5 steps'], ['15', '15 steps'], ['45', '45 steps']]}
+          options={[
+            ['1', 'none'],
+            ['5', '5 steps'],
+            ['15', '15 steps'],
+            ['45', '45 steps'],
+          ]}
           onChange={(value) => setQuery({ smooth: value === '1' ? '' : value })}
         />
         <Segments
           label="Scale"
           value={isLog ? 'log' : 'linear'}
-          options={[['linear', 'Linear'], ['log', 'Log']]}
+          options={[
+            ['linear', 'Linear'],
+            ['log', 'Log'],
+          ]}
           onChange={(value) => setQuery({ scale: value === 'log' ? 'log' : '' })}
         />
       </div>
@@ -82,14 +90,18 @@ function MetricChart({ name, lines, evaluations, run, isLog, window }: MetricPro
     const evaluated = new Map(evaluations.map((line) => [line.step, line[name]]));
     const hasTraining = [...trained.values()].some((value) => value !== undefined);
     const hasEvaluation = [...evaluated.values()].some((value) => value !== undefined);
-    const all = [...new Set([...(hasTraining ? trained.keys() : []), ...(hasEvaluation ? evaluated.keys() : [])])].sort((a, b) => a - b);
+    const all = [...new Set([...(hasTraining ? trained.keys() : []), ...(hasEvaluation ? evaluated.keys() : [])])].sort(
+      (a, b) => a - b,
+    );
     const positive = (value: number | undefined) => (value === undefined || (isLog && value <= 0) ? null : value);
     const ofTraining = all.map((step) => positive(trained.get(step)));
     const ofEvaluation = all.map((step) => positive(evaluated.get(step)));
     const shown: Line[] = [];
-    if (hasTraining && window > 1) shown.push({ name: 'each step', colour: 'accent', values: ofTraining, isFaint: true });
-    if (hasTraining) shown.push({ name: hasEvaluation ? 'training' : name, colour: 'accent', values: smooth(ofTraining, window) });
-    if (hasEvaluation) shown.push({ name: 'evaluation', colour: 'second', values: ofEvaluation, dash: [4, 4], hasPoints: true });
+    if (hasTraining && window > 1)
+      shown.push({ name: 'each step', colour: 'accent', values: ofTraining, isFaint: true });
+    if (hasTraining)
+      shown.push({ name: hasEvaluation ? 'training' : name, colour: 'accent', values: smooth(ofTraining, window) });
+    if (hasEvaluation) shown.push({ name: 'evaluation', colour: 'second', values: ofEvaluation, hasPoints: true });
     return [all, shown] as const;
   }, [name, lines, evaluations, isLog, window]);
   return (
@@ -108,39 +120,44 @@ const maxRows = 200;
 /** The same numbers as a table, for those who do not see the curves. */
 function ValueTable({ metrics, lines, evaluations }: { readonly metrics: readonly string[] } & AllLines) {
   const [isOpen, setOpen] = useState(false);
-  const rows = [...lines.map((line) => ['step', line] as const), ...evaluations.map((line) => ['evaluation', line] as const)].slice(-maxRows);
+  const rows = [
+    ...lines.map((line) => ['step', line] as const),
+    ...evaluations.map((line) => ['evaluation', line] as const),
+  ].slice(-maxRows);
   return (
     <details class="values" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The values as a table{lines.length > maxRows ? `, the last ${maxRows}` : ''}</summary>
-      {isOpen && <div class="scroll-x" tabIndex={0} role="region" aria-label="Values">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">Step</th>
-              {metrics.map((name) => (
-                <th key={name} scope="col" class="num">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([kind, line], at) => (
-              <tr key={at}>
-                <th scope="row">
-                  {line.step}
-                  {kind === 'evaluation' && <span class="muted"> evaluation</span>}
-                </th>
+      {isOpen && (
+        <div class="scroll-x" tabIndex={0} role="region" aria-label="Values">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">Step</th>
                 {metrics.map((name) => (
-                  <td key={name} class="num">
-                    {formatNumber(line[name])}
-                  </td>
+                  <th key={name} scope="col" class="num">
+                    {name}
+                  </th>
                 ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>}
+            </thead>
+            <tbody>
+              {rows.map(([kind, line], at) => (
+                <tr key={at}>
+                  <th scope="row">
+                    {line.step}
+                    {kind === 'evaluation' && <span class="muted"> evaluation</span>}
+                  </th>
+                  {metrics.map((name) => (
+                    <td key={name} class="num">
+                      {formatNumber(line[name])}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
     </details>
   );
 }

@@ -55,7 +55,12 @@ function Body({ episode, run }: { readonly episode: EpisodeView; readonly run: s
         <Segments
           label="Part of the episode"
           value={shown}
-          options={[['conversation', 'Conversation'], ['tokens', 'Tokens'], ['time', 'Time'], ['facts', 'Facts']]}
+          options={[
+            ['conversation', 'Conversation'],
+            ['tokens', 'Tokens'],
+            ['time', 'Time'],
+            ['facts', 'Facts'],
+          ]}
           onChange={(show) => setQuery({ show: show === 'conversation' ? '' : show })}
         />
       </div>
@@ -118,9 +123,9 @@ function Siblings({ episode, run }: { readonly episode: EpisodeView; readonly ru
           href={`#/run/${run}/episode/${encodeURIComponent(id)}`}
           class={`${reward === null ? 'none' : isSuccess ? 'good' : 'bad'}`}
           aria-current={id === episode.id ? 'true' : undefined}
-          aria-label={`${id}, reward ${formatRate(reward)}`}
         >
-          <i aria-hidden="true">{reward === null ? '!' : isSuccess ? '✓' : '✕'}</i> {at + 1}
+          <i aria-hidden="true">{reward === null ? '!' : isSuccess ? '✓' : '✕'}</i>
+          <span class="sr">{isSuccess ? 'success' : 'failure'}, episode</span> {at + 1} <span class="sr">reward</span>
           <span class="num">{formatRate(reward)}</span>
         </a>
       ))}
@@ -138,7 +143,7 @@ const authorWords: Readonly<Record<string, string>> = {
   generated: 'model',
 };
 
-export function Conversation({ said }: { readonly said: readonly Said[] }) {
+function Conversation({ said }: { readonly said: readonly Said[] }) {
   if (said.length === 0) return <p class="empty">No model call was recorded.</p>;
   const agents = new Set(said.map(({ agent }) => agent));
   return (
@@ -152,7 +157,9 @@ export function Conversation({ said }: { readonly said: readonly Said[] }) {
 
 function Message({ message, showsAgent }: { readonly message: Said; readonly showsAgent: boolean }) {
   const { author, agent, name, text, turn, isCut, isRepeated, fork, tokens, meanLogprob, advantage } = message;
-  const who = [showsAgent ? agent : '', authorWords[author] ?? author, name ?? ''].filter((word) => word !== '').join(' · ');
+  const who = [showsAgent ? agent : '', authorWords[author] ?? author, name ?? '']
+    .filter((word) => word !== '')
+    .join(' · ');
   if (isRepeated === true)
     return (
       <li class="message repeated">
@@ -181,7 +188,7 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
           forked, {fork.cause}: {fork.reason}
         </p>
       )}
-      <Words text={text === '' ? '(empty)' : text} class="said" />
+      <Words text={text.trimEnd() || '(empty)'} class="said" />
     </li>
   );
 }

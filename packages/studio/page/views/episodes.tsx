@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { selectRows, type EpisodeStore } from '../../src/page-logic/episode-store.js';
-import { formatCount, formatRate, formatSeconds } from '../../src/page-logic/format.js';
+import { formatCount, formatNumber, formatRate, formatSeconds } from '../../src/page-logic/format.js';
 import type { EpisodeOutcome } from '@agentjet/run-folder';
 import type { Outcomes, SearchResult } from '../../src/wire.js';
 import { Choice, Empty, Link, Result, Shown, Words } from '../parts/basics.js';
@@ -15,7 +15,9 @@ export function Episodes() {
   useEffect(() => runData(run).needEpisodes(), [run]);
   return (
     <div class="page wide">
-      <Shown of={runData(run).episodes}>{({ store, version }) => <Body run={run} store={store} version={version} />}</Shown>
+      <Shown of={runData(run).episodes}>
+        {({ store, version }) => <Body run={run} store={store} version={version} />}
+      </Shown>
     </div>
   );
 }
@@ -30,18 +32,26 @@ function Body({ run, store, version }: BodyProps) {
     <>
       <Filters store={store} version={version} />
       <p class="muted count" role="status">
-        {formatCount(rows.length, 'episode')}
-        {rows.length !== store.length && ` of ${formatCount(store.length, 'episode')}`}
+        {rows.length !== store.length && `${formatNumber(rows.length)} of `}
+        {formatCount(store.length, 'episode')}
         {found?.isCut === true && '; the search read only the newest ones'}
         {query['find'] && found === undefined && ', searching …'}
       </p>
-      {rows.length === 0 ? <Empty>No episode matches these filters.</Empty> : <Table run={run} store={store} rows={rows} />}
+      {rows.length === 0 ? (
+        <Empty>No episode matches these filters.</Empty>
+      ) : (
+        <Table run={run} store={store} rows={rows} />
+      )}
     </>
   );
 }
 
 /** The server searches in texts, which the table does not have. */
-function useSearch(run: string, words: string, step: string): { readonly refs: ReadonlySet<string>; readonly isCut: boolean } | undefined {
+function useSearch(
+  run: string,
+  words: string,
+  step: string,
+): { readonly refs: ReadonlySet<string>; readonly isCut: boolean } | undefined {
   const [settled, settle] = useState(words);
   useEffect(() => {
     const timer = setTimeout(() => settle(words), 250);
@@ -68,15 +78,43 @@ function Filters({ store, version }: { readonly store: EpisodeStore; readonly ve
           onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
         />
       )}
-      <Choice label="Phase" value={query['phase'] ?? ''} options={[['', 'all'], ['train', 'training'], ['evaluation', 'evaluation']]} onChange={(phase) => setQuery({ phase })} />
+      <Choice
+        label="Phase"
+        value={query['phase'] ?? ''}
+        options={[
+          ['', 'all'],
+          ['train', 'training'],
+          ['evaluation', 'evaluation'],
+        ]}
+        onChange={(phase) => setQuery({ phase })}
+      />
       <Choice
         label="Result"
         value={query['result'] ?? ''}
-        options={[['', 'all'], ['success', 'success'], ['failure', 'failure'], ['error', 'error'], ['cut', 'answer cut'], ['fork', 'forked']]}
+        options={[
+          ['', 'all'],
+          ['success', 'success'],
+          ['failure', 'failure'],
+          ['error', 'error'],
+          ['cut', 'answer cut'],
+          ['fork', 'forked'],
+        ]}
         onChange={(result) => setQuery({ result })}
       />
-      <Choice label="Step" value={query['step'] ?? ''} options={[['', 'all'], ...steps.map((step) => [String(step), String(step)] as const)]} onChange={(step) => setQuery({ step })} />
-      {kinds.length > 1 && <Choice label="Kind" value={query['kind'] ?? ''} options={[['', 'all'], ...kinds.map((kind) => [kind, kind] as const)]} onChange={(kind) => setQuery({ kind })} />}
+      <Choice
+        label="Step"
+        value={query['step'] ?? ''}
+        options={[['', 'all'], ...steps.map((step) => [String(step), String(step)] as const)]}
+        onChange={(step) => setQuery({ step })}
+      />
+      {kinds.length > 1 && (
+        <Choice
+          label="Kind"
+          value={query['kind'] ?? ''}
+          options={[['', 'all'], ...kinds.map((kind) => [kind, kind] as const)]}
+          onChange={(kind) => setQuery({ kind })}
+        />
+      )}
       {(['task', 'group'] as const).map(
         (name) =>
           query[name] !== undefined && (
@@ -108,10 +146,21 @@ const columns: readonly Column[] = [
 const rowHeight = 44;
 const chosen = signal(0);
 
-function Table({ run, store, rows }: { readonly run: string; readonly store: EpisodeStore; readonly rows: Int32Array }) {
+function Table({
+  run,
+  store,
+  rows,
+}: {
+  readonly run: string;
+  readonly store: EpisodeStore;
+  readonly rows: Int32Array;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const { rows: visible, totalSize, scrollTo } = useVirtualRows(scroller, rows.length, rowHeight);
-  const outcomes = useOutcomes(run, visible.map(({ index }) => store.refOf(rows[index] ?? 0)));
+  const outcomes = useOutcomes(
+    run,
+    visible.map(({ index }) => store.refOf(rows[index] ?? 0)),
+  );
   const move = (by: number): void => {
     chosen.value = Math.max(0, Math.min(rows.length - 1, chosen.value + by));
     scrollTo(chosen.value);
@@ -133,7 +182,12 @@ function Table({ run, store, rows }: { readonly run: string; readonly store: Epi
           {visible.map(({ index, start }) => {
             const row = rows[index] ?? 0;
             return (
-              <Row key={row} {...{ run, store, row, index, start }} outcome={outcomes[store.refOf(row)]} isChosen={index === chosen.value} />
+              <Row
+                key={row}
+                {...{ run, store, row, index, start }}
+                outcome={outcomes[store.refOf(row)]}
+                isChosen={index === chosen.value}
+              />
             );
           })}
         </div>
@@ -235,7 +289,12 @@ function useOutcomes(run: string, refs: readonly string[]): Outcomes {
     if (wanted === '') return undefined;
     const timer = setTimeout(() => {
       void source.current.read(`runs/${run}/outcomes?refs=${wanted}`).then(
-        (found) => setKnown((before) => ({ ...before, ...Object.fromEntries(wanted.split(',').map((ref) => [ref, {}])), ...(found as Outcomes) })),
+        (found) =>
+          setKnown((before) => ({
+            ...before,
+            ...Object.fromEntries(wanted.split(',').map((ref) => [ref, {}])),
+            ...(found as Outcomes),
+          })),
         () => undefined, // the rows stay without texts until the next scroll
       );
     }, 40);

@@ -133,27 +133,43 @@ function Members({ episodes, run, chosen }: MembersProps) {
 
 function Advantage({ value }: { readonly value: number | null }) {
   if (value === null) return <span class="muted">–</span>;
-  return <span class={value > 0 ? 'good' : value < 0 ? 'bad' : 'muted'}>{formatSigned(value)}</span>;
+  if (Math.abs(value) < 0.005) return <span class="muted">0.00</span>;
+  return <span class={value > 0 ? 'good' : 'bad'}>{formatSigned(value)}</span>;
 }
 
-type TreeProps = { readonly group: GroupView; readonly run: string; readonly chosen: number; readonly setChosen: (at: number) => void };
+type TreeProps = {
+  readonly group: GroupView;
+  readonly run: string;
+  readonly chosen: number;
+  readonly setChosen: (at: number) => void;
+};
 
 function Tree({ group: { branches, episodes, rowTokens, treeTokens }, run, chosen, setChosen }: TreeProps) {
   const saved = rowTokens === 0 ? 0 : Math.round((1 - treeTokens / rowTokens) * 100);
   return (
-    <Panel title="Where the answers part" note={`${formatNumber(treeTokens)} different tokens; ${saved}% of all are shared`}>
+    <Panel
+      title="Where the answers part"
+      note={`${formatNumber(treeTokens)} different tokens; ${saved}% of all are shared`}
+    >
       {branches.length === 0 ? (
         <p class="empty">The episodes have no recorded tokens.</p>
       ) : (
         <ol class="tree">
           {branches.map((branch, at) => (
-            <Branch key={at} {...{ branch, episodes, run, chosen, setChosen }} isShared={branch.episodes.length === episodes.length} />
+            <Branch
+              key={at}
+              {...{ branch, episodes, run, chosen, setChosen }}
+              isShared={branch.episodes.length === episodes.length}
+            />
           ))}
         </ol>
       )}
     </Panel>
   );
 }
+
+/** Of what all episodes share, only the end is of interest. */
+const maxShared = 240;
 
 type BranchProps = {
   readonly branch: GroupBranch;
@@ -166,9 +182,12 @@ type BranchProps = {
 
 function Branch({ branch, episodes, run, chosen, setChosen, isShared }: BranchProps) {
   const { depth, episodes: through, text, author, advantage, start, end } = branch;
-  const tone = advantage === null || Math.abs(advantage) < 1e-6 ? '' : advantage > 0 ? 'up' : 'down';
+  const tone = advantage === null || Math.abs(advantage) < 0.005 ? '' : advantage > 0 ? 'up' : 'down';
   return (
-    <li class={`${tone} ${through.includes(chosen) ? 'chosen' : ''} by-${author}`} style={{ marginLeft: `${Math.min(depth, 16) * 18}px` }}>
+    <li
+      class={`${tone} ${through.includes(chosen) ? 'chosen' : ''} by-${author}`}
+      style={{ marginLeft: `${Math.min(depth, 16) * 18}px` }}
+    >
       <header>
         <span class="dots">
           {through.map((at) => {
@@ -177,7 +196,11 @@ function Branch({ branch, episodes, run, chosen, setChosen, isShared }: BranchPr
             const name = episode.reward === null ? 'none' : episode.isSuccess ? 'good' : 'bad';
             return (
               <span key={at} onMouseEnter={() => setChosen(at)}>
-                <Link to={{ view: 'episode', run, item: episode.id }} class={`dot ${name}`} label={`Episode ${at + 1}, reward ${formatRate(episode.reward)}`}>
+                <Link
+                  to={{ view: 'episode', run, item: episode.id }}
+                  class={`dot ${name}`}
+                  label={`Episode ${at + 1}, reward ${formatRate(episode.reward)}`}
+                >
                   <i title={`episode ${at + 1}, reward ${formatRate(episode.reward)}`} />
                 </Link>
               </span>
@@ -193,7 +216,7 @@ function Branch({ branch, episodes, run, chosen, setChosen, isShared }: BranchPr
           </span>
         )}
       </header>
-      <Words text={text} class="said" />
+      <Words text={isShared ? text.slice(-maxShared) : text} class="said" />
     </li>
   );
 }

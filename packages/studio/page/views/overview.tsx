@@ -2,7 +2,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { formatCount, formatRate, formatSeconds } from '../../src/page-logic/format.js';
 import { smooth } from '../../src/page-logic/metric-groups.js';
 import { sumUp } from '../../src/page-logic/sum-up.js';
-import type { RunOverview } from '../../src/wire.js';
+import type { RunFindings, RunOverview } from '../../src/wire.js';
 import { Empty, Link, Panel, Shown, Words } from '../parts/basics.js';
 import { IntervalChart } from '../parts/interval-chart.js';
 import { LineChart, type Line } from '../parts/line-chart.js';
@@ -21,7 +21,7 @@ export function Overview() {
 }
 
 function Body({ overview }: { readonly overview: RunOverview }) {
-  const { run, evaluations, tasks, kinds, findings } = overview;
+  const { run, evaluations, tasks, kinds } = overview;
   const { tone, word, sentence } = sumUp(overview);
   return (
     <>
@@ -46,7 +46,7 @@ function Body({ overview }: { readonly overview: RunOverview }) {
           <Shown of={runData(run.id).metrics}>{(metrics) => <RewardChart metrics={metrics} run={run.id} />}</Shown>
         </Panel>
       </div>
-      <Findings findings={findings} run={run.id} />
+      <Findings run={run.id} />
       {kinds.length > 0 && <Kinds kinds={kinds} />}
       {tasks.length > 0 && <TaskChanges run={run.id} tasks={tasks} />}
       <Facts overview={overview} />
@@ -78,38 +78,65 @@ function RewardChart({ metrics: { steps: lines }, run }: { readonly metrics: Met
   );
 }
 
-function Findings({ findings, run }: { readonly findings: RunOverview['findings']; readonly run: string }) {
+function Findings({ run }: { readonly run: string }) {
   return (
-    <Panel title="What keeps it from learning" note={findings.length === 0 ? 'nothing found' : formatCount(findings.length, 'finding')}>
-      {findings.length === 0 ? (
-        <Empty>No rule found a problem in the records of this run.</Empty>
-      ) : (
-        <ol class="findings">
-          {findings.map(({ name, message, cure, isAlarm, episodes }) => (
-            <li key={name} class={isAlarm ? 'alarm' : ''}>
-              <h3>{name.replaceAll('_', ' ')}</h3>
-              <p>
-                <Words text={message} />
-              </p>
-              {cure !== undefined && (
-                <p class="cure">
-                  <Words text={cure} />
-                </p>
-              )}
-              {episodes.length > 0 && (
-                <p class="evidence">
-                  {episodes.slice(0, 3).map((id) => (
-                    <Link key={id} to={{ view: 'episode', run, item: id }} class="mono">
-                      {id}
-                    </Link>
+    <Panel title="What keeps it from learning">
+      <Shown of={answerOf<RunFindings>(`runs/${run}/findings`)}>
+        {({ findings, unseen }) => (
+          <>
+            {findings.length === 0 && <Empty>No rule found a problem in the records of this run.</Empty>}
+            <ol class="findings">
+              {findings.map((finding) => (
+                <FindingItem key={finding.cause} finding={finding} run={run} />
+              ))}
+            </ol>
+            {unseen.length > 0 && (
+              <details>
+                <summary>{formatCount(unseen.length, 'cause')} could not be looked for</summary>
+                <ul class="events">
+                  {unseen.map(({ cause, needs }) => (
+                    <li key={cause}>
+                      {cause.replaceAll('_', ' ')}: needs {needs.join(', ')}
+                    </li>
                   ))}
-                </p>
-              )}
-            </li>
-          ))}
-        </ol>
-      )}
+                </ul>
+              </details>
+            )}
+          </>
+        )}
+      </Shown>
     </Panel>
+  );
+}
+
+function FindingItem({ finding, run }: { readonly finding: RunFindings['findings'][number]; readonly run: string }) {
+  const { cause, asks, summary, cure, since, episodes, threshold } = finding;
+  return (
+    <li class={asks === 'change' ? 'alarm' : ''}>
+      <h3>
+        {cause.replaceAll('_', ' ')}
+        {since !== undefined && (
+          <Link to={{ view: 'step', run, item: String(since) }} class="since">
+            since step {since}
+          </Link>
+        )}
+      </h3>
+      <p title={threshold}>
+        <Words text={summary} />
+      </p>
+      <p class="cure">
+        <Words text={cure} />
+      </p>
+      {episodes.length > 0 && (
+        <p class="evidence">
+          {episodes.slice(0, 3).map((id) => (
+            <Link key={id} to={{ view: 'episode', run, item: id }} class="mono">
+              {id}
+            </Link>
+          ))}
+        </p>
+      )}
+    </li>
   );
 }
 

@@ -21,7 +21,9 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
   const { query } = route.value;
   const words = (query['find'] ?? '').toLowerCase();
   const picked = (query['pick'] ?? '').split(',').filter((id) => id !== '');
-  const shown = runs.filter((run) => `${run.path} ${run.model} ${run.backbone} ${run.state}`.toLowerCase().includes(words));
+  const shown = runs.filter((run) =>
+    `${run.path} ${run.model} ${run.backbone} ${run.state}`.toLowerCase().includes(words),
+  );
   useKeys(() => ({
     j: () => (chosen.value = Math.min(shown.length - 1, chosen.value + 1)),
     k: () => (chosen.value = Math.max(0, chosen.value - 1)),
@@ -68,13 +70,19 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
                 </th>
               )}
               <th scope="col">Run</th>
+              <th scope="col">Success, before → after</th>
+              <th scope="col">Reward</th>
+              <th scope="col" class="num">
+                Step
+              </th>
               <th scope="col">State</th>
               <th scope="col">Model</th>
-              <th scope="col" class="num">Step</th>
-              <th scope="col">Reward</th>
-              <th scope="col">Success, before → after</th>
-              <th scope="col" class="num">Time</th>
-              <th scope="col" class="num">Changed</th>
+              <th scope="col" class="num">
+                Time
+              </th>
+              <th scope="col" class="num">
+                Changed
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -83,7 +91,11 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
                 key={run.id}
                 run={run}
                 isChosen={at === chosen.value}
-                pick={!source.current.isExport && runs.length > 1 ? { isPicked: picked.includes(run.id), toggle } : undefined}
+                pick={
+                  !source.current.isExport && runs.length > 1
+                    ? { isPicked: picked.includes(run.id), toggle }
+                    : undefined
+                }
               />
             ))}
           </tbody>
@@ -120,12 +132,13 @@ function Row({ run, isChosen, pick }: RowProps) {
         </Link>
       </th>
       <td>
-        <StateMark state={run.state} />
-        {run.problem !== undefined && <div class="why">{run.problem}</div>}
+        <Success run={run} />
       </td>
       <td>
-        {run.model}
-        <div class="muted">{run.backbone}</div>
+        <span class="with-spark">
+          <Spark values={run.spark} />
+          <span class="num">{formatRate(run.reward)}</span>
+        </span>
       </td>
       <td class="num">
         {formatNumber(run.step)}
@@ -135,13 +148,12 @@ function Row({ run, isChosen, pick }: RowProps) {
         )}
       </td>
       <td>
-        <span class="with-spark">
-          <Spark values={run.spark} />
-          <span class="num">{formatRate(run.reward)}</span>
-        </span>
+        <StateMark state={run.state} />
+        {run.problem !== undefined && <div class="why">{run.problem}</div>}
       </td>
       <td>
-        <Success run={run} />
+        {run.model}
+        <div class="muted">{run.backbone}</div>
       </td>
       <td class="num">{formatSeconds(run.seconds)}</td>
       <td class="num muted">{formatAge(run.updatedMs, Date.now())}</td>
@@ -152,14 +164,18 @@ function Row({ run, isChosen, pick }: RowProps) {
 function Success({ run: { before, after, change } }: { readonly run: RunSummary }) {
   if (before === null) return <span class="muted">not measured</span>;
   if (after === null) return <span class="num">{formatRate(before.rate)}</span>;
-  const isApart = change === null ? after.low > before.high || after.high < before.low : change.low > 0 || change.high < 0;
+  const isApart =
+    change === null ? after.low > before.high || after.high < before.low : change.low > 0 || change.high < 0;
   const tone = !isApart ? 'muted' : after.rate > before.rate ? 'good' : 'bad';
   return (
     <span>
       <span class="num">
         {formatRate(before.rate)} → <b>{formatRate(after.rate)}</b>
       </span>{' '}
-      <span class={tone} title={isApart ? 'The interval of the change does not contain 0' : 'The interval of the change contains 0'}>
+      <span
+        class={tone}
+        title={isApart ? 'The interval of the change does not contain 0' : 'The interval of the change contains 0'}
+      >
         {formatSigned(after.rate - before.rate)}
         {!isApart && ' noise'}
       </span>

@@ -62,7 +62,12 @@ function Body({ run, store, version, metrics }: BodyProps) {
           <button type="button" disabled={at <= 0} onClick={() => move(-1)} aria-label="Previous step">
             ←
           </button>
-          <button type="button" disabled={at === -1 || at >= steps.length - 1} onClick={() => move(1)} aria-label="Next step">
+          <button
+            type="button"
+            disabled={at === -1 || at >= steps.length - 1}
+            onClick={() => move(1)}
+            aria-label="Next step"
+          >
             →
           </button>
         </div>
@@ -70,14 +75,23 @@ function Body({ run, store, version, metrics }: BodyProps) {
           <Segments
             label="Phase"
             value={isEvaluation ? 'evaluation' : 'train'}
-            options={[['train', 'Training'], ['evaluation', 'Evaluation']]}
+            options={[
+              ['train', 'Training'],
+              ['evaluation', 'Evaluation'],
+            ]}
             onChange={(value) => setQuery({ phase: value === 'train' ? '' : value })}
           />
         )}
         <Choice
           label="Order"
           value={query['sort'] ?? ''}
-          options={[['', 'as sampled'], ['spread', 'spread'], ['mean', 'mean reward'], ['failed', 'failures'], ['forked', 'forks']]}
+          options={[
+            ['', 'as sampled'],
+            ['spread', 'spread'],
+            ['mean', 'mean reward'],
+            ['failed', 'failures'],
+            ['forked', 'forks'],
+          ]}
           onChange={(sort) => setQuery({ sort })}
         />
         <Link to={{ view: 'episodes', run, query: { step: String(step) } }} class="button">
@@ -115,7 +129,11 @@ function StepFigures({ line }: { readonly line: Metrics['steps'][number] | undef
   const total = times.reduce((sum, [, seconds]) => sum + seconds, 0);
   return (
     <Panel title="Figures" note={formatSeconds(total)}>
-      <div class="time-bar" role="img" aria-label={times.map(([words, seconds]) => `${words} ${formatSeconds(seconds)}`).join(', ')}>
+      <div
+        class="time-bar"
+        role="img"
+        aria-label={times.map(([words, seconds]) => `${words} ${formatSeconds(seconds)}`).join(', ')}
+      >
         {times.map(([words, seconds]) => (
           <i key={words} class={words} style={{ flexGrow: seconds / total }} />
         ))}
@@ -128,7 +146,19 @@ function StepFigures({ line }: { readonly line: Metrics['steps'][number] | undef
         ))}
       </ul>
       <dl class="figures">
-        {(['reward_mean', 'success_rate', 'groups', 'groups_skipped', 'trained_tokens', 'entropy', 'kl', 'grad_norm', 'learning_rate'] as const).map(
+        {(
+          [
+            'reward_mean',
+            'success_rate',
+            'groups',
+            'groups_skipped',
+            'trained_tokens',
+            'entropy',
+            'kl',
+            'grad_norm',
+            'learning_rate',
+          ] as const
+        ).map(
           (name) =>
             line[name] !== undefined && (
               <div key={name}>
@@ -187,7 +217,11 @@ function GroupRows({ groups, run, step, store, chosen, isEvaluation }: RowsProps
           </li>
         ))}
       </ul>
-      {groups.length > maxGroups && <p class="muted">The first {maxGroups} of {groups.length} are shown.</p>}
+      {groups.length > maxGroups && (
+        <p class="muted">
+          The first {maxGroups} of {groups.length} are shown.
+        </p>
+      )}
     </Panel>
   );
 }

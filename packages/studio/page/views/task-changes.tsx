@@ -26,14 +26,24 @@ export function TaskChanges({ run, tasks }: { readonly run: string; readonly tas
       {shown.length === 0 ? <Empty>There is none.</Empty> : <TaskTable run={run} tasks={shown} />}
       {(byFate.get(wanted)?.length ?? 0) > maxShown && (
         <p class="muted">
-          The first {maxShown} are shown. The <Link to={{ view: 'episodes', run, query: { phase: 'evaluation', result: 'failure' } }}>table of episodes</Link> has all.
+          The first {maxShown} are shown. The{' '}
+          <Link to={{ view: 'episodes', run, query: { phase: 'evaluation', result: 'failure' } }}>
+            table of episodes
+          </Link>{' '}
+          has all.
         </p>
       )}
     </Panel>
   );
 }
 
-function FateBar({ byFate, total }: { readonly byFate: ReadonlyMap<TaskFate, readonly TaskChange[]>; readonly total: number }) {
+function FateBar({
+  byFate,
+  total,
+}: {
+  readonly byFate: ReadonlyMap<TaskFate, readonly TaskChange[]>;
+  readonly total: number;
+}) {
   return (
     <div class="fates" aria-hidden="true">
       {(['always', 'learned', 'partly', 'once', 'lost', 'never'] as const).map((fate) => {
@@ -56,8 +66,12 @@ function TaskTable({ run, tasks }: { readonly run: string; readonly tasks: reado
             <th scope="col">Question</th>
             <th scope="col">Expected</th>
             <th scope="col">Answered</th>
-            <th scope="col" class="num">Before</th>
-            <th scope="col" class="num">After</th>
+            <th scope="col" class="num">
+              Before
+            </th>
+            <th scope="col" class="num">
+              After
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -104,7 +118,9 @@ export function Kinds({ kinds }: { readonly kinds: readonly KindChange[] }) {
           <thead>
             <tr>
               <th scope="col">Kind</th>
-              <th scope="col" class="num">Tasks</th>
+              <th scope="col" class="num">
+                Tasks
+              </th>
               <th scope="col">Before</th>
               <th scope="col">After</th>
             </tr>

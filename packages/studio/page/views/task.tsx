@@ -9,7 +9,7 @@ export function Task() {
   const { run, item } = route.value;
   const answer = answerOf<TaskView>(`runs/${run}/task?id=${encodeURIComponent(item)}`);
   return (
-    <div class="page wide">
+    <div class="page">
       <Shown of={answer}>{(task) => <Body task={task} run={run} />}</Shown>
     </div>
   );
@@ -21,7 +21,10 @@ function Body({ task, run }: { readonly task: TaskView; readonly run: string }) 
   const left = query['left'] ?? episodes[0]?.id ?? '';
   const right = query['right'] ?? episodes.findLast(({ step }) => step === episodes.at(-1)?.step)?.id ?? '';
   const { question, expected } = episodes[0]?.outcome ?? {};
-  const options = episodes.map(({ id, step, repeat, reward }) => [id, `step ${step}${repeat > 0 ? `, repeat ${repeat + 1}` : ''}: ${formatRate(reward)}`] as const);
+  const options = episodes.map(
+    ({ id, step, repeat, reward }) =>
+      [id, `step ${step}${repeat > 0 ? `, repeat ${repeat + 1}` : ''}: ${formatRate(reward)}`] as const,
+  );
   return (
     <>
       <div class="bar">
@@ -102,8 +105,10 @@ function Body({ task, run }: { readonly task: TaskView; readonly run: string }) 
 type Sides = { readonly run: string; readonly left: string; readonly right: string };
 
 /** Two episodes message by message. What both begin with is faint, so that the first difference is visible. */
-export function SideBySide({ run, left, right }: Sides) {
-  const [one, other] = [left, right].map((id) => answerOf<EpisodeView>(`runs/${run}/episode?id=${encodeURIComponent(id)}`).value);
+function SideBySide({ run, left, right }: Sides) {
+  const [one, other] = [left, right].map(
+    (id) => answerOf<EpisodeView>(`runs/${run}/episode?id=${encodeURIComponent(id)}`).value,
+  );
   const error = one?.error ?? other?.error;
   if (one?.value === undefined || other?.value === undefined)
     return error === undefined ? <p class="loading">Loading…</p> : <Problem text={error} />;

@@ -15,7 +15,8 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
   const lanes = [...new Set(times.map(({ lane }) => lane))];
   const end = Math.max(1, seconds * 1000, ...times.map(({ endedMs }) => endedMs));
   const kinds = [...new Set(times.map(({ kind }) => kind))];
-  if (times.length <= 1) return <Empty>The episode took {formatSeconds(seconds)}. Its calls have no recorded times.</Empty>;
+  if (times.length <= 1)
+    return <Empty>The episode took {formatSeconds(seconds)}. Its calls have no recorded times.</Empty>;
   return (
     <Panel title="Time" note={formatSeconds(end / 1000)}>
       <ul class="time-legend">
@@ -37,7 +38,10 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
                     key={at}
                     class={`lane-${kind}`}
                     title={`${label}: ${formatSeconds((endedMs - beganMs) / 1000)} from ${formatSeconds(beganMs / 1000)}`}
-                    style={{ left: `${(beganMs / end) * 100}%`, width: `${Math.max(0.2, ((endedMs - beganMs) / end) * 100)}%` }}
+                    style={{
+                      left: `${(beganMs / end) * 100}%`,
+                      width: `${Math.max(0.2, ((endedMs - beganMs) / end) * 100)}%`,
+                    }}
                   />
                 ))}
             </span>
@@ -51,8 +55,12 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
             <tr>
               <th scope="col">What</th>
               <th scope="col">Kind</th>
-              <th scope="col" class="num">From</th>
-              <th scope="col" class="num">For</th>
+              <th scope="col" class="num">
+                From
+              </th>
+              <th scope="col" class="num">
+                For
+              </th>
             </tr>
           </thead>
           <tbody>

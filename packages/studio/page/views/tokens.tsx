@@ -1,6 +1,15 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { formatNumber, makeVisible } from '../../src/page-logic/format.js';
-import { advantageOf, lineOf, nextSurprise, shadeOf, shades, toTokenLines, type Shade, type TokenLine } from '../../src/page-logic/token-lines.js';
+import {
+  advantageOf,
+  lineOf,
+  nextSurprise,
+  shadeOf,
+  shades,
+  toTokenLines,
+  type Shade,
+  type TokenLine,
+} from '../../src/page-logic/token-lines.js';
 import type { EpisodeView } from '../../src/wire.js';
 import { Segments } from '../parts/basics.js';
 import { useKeys } from '../parts/keyboard.js';
@@ -9,11 +18,18 @@ import { route, setQuery } from '../state/store.js';
 
 const rowHeight = 26;
 
+/** What fits into a line beside its author, its place and the facts of a token. */
+function charactersOfLine(): number {
+  const screen = document.documentElement.clientWidth;
+  const lines = Math.min(1240, screen - 40) - (screen > 860 ? 290 : 0);
+  return Math.max(24, Math.floor((lines - (screen > 860 ? 190 : 160)) / 8));
+}
+
 /** Every token of the episode once, as lines of which only those on the screen exist. */
 export function Tokens({ episode }: { readonly episode: EpisodeView }) {
   const { query } = route.value;
   const scroller = useRef<HTMLDivElement>(null);
-  const [width] = useState(() => Math.max(28, Math.min(110, Math.floor(document.documentElement.clientWidth / 11))));
+  const [width] = useState(charactersOfLine);
   const lines = useMemo(() => toTokenLines(episode.branches, width), [episode, width]);
   const { rows, totalSize, scrollTo } = useVirtualRows(scroller, lines.length, rowHeight);
   const chosen = query['token'] === undefined ? -1 : Number(query['token']);
@@ -42,7 +58,8 @@ export function Tokens({ episode }: { readonly episode: EpisodeView }) {
           Next surprising token <kbd>n</kbd>
         </button>
         <span class="muted num">
-          {formatNumber(episode.treeTokens)} tokens, {formatNumber(episode.rowTokens)} in {episode.branches.length === 1 ? 'one row' : 'rows'}
+          {formatNumber(episode.treeTokens)} tokens, {formatNumber(episode.rowTokens)} in{' '}
+          {episode.branches.length === 1 ? 'one row' : 'rows'}
         </span>
       </div>
       <Legend shade={shade} episode={episode} />
@@ -62,10 +79,33 @@ export function Tokens({ episode }: { readonly episode: EpisodeView }) {
 }
 
 const legends: Readonly<Record<Shade, readonly (readonly [string, string])[]>> = {
-  author: [['system', 'system'], ['user', 'user'], ['tool', 'tool'], ['foreign', 'foreign'], ['generated', 'sampled'], ['template', 'template']],
-  logprob: [['p0', 'under 20%'], ['p1', '20%'], ['p2', '40%'], ['p3', '60%'], ['p4', 'over 80%']],
-  advantage: [['n3', 'pushed down'], ['n1', 'a little'], ['zero', 'zero'], ['u1', 'a little'], ['u3', 'pushed up']],
-  gap: [['g1', 'over 0.01'], ['g2', 'over 0.1'], ['g3', 'over 0.5']],
+  author: [
+    ['system', 'system'],
+    ['user', 'user'],
+    ['tool', 'tool'],
+    ['foreign', 'foreign'],
+    ['generated', 'sampled'],
+    ['template', 'template'],
+  ],
+  logprob: [
+    ['p0', 'under 20%'],
+    ['p1', '20%'],
+    ['p2', '40%'],
+    ['p3', '60%'],
+    ['p4', 'over 80%'],
+  ],
+  advantage: [
+    ['n3', 'pushed down'],
+    ['n1', 'a little'],
+    ['zero', 'zero'],
+    ['u1', 'a little'],
+    ['u3', 'pushed up'],
+  ],
+  gap: [
+    ['g1', 'over 0.01'],
+    ['g2', 'over 0.1'],
+    ['g3', 'over 0.5'],
+  ],
 };
 
 function Legend({ shade, episode }: { readonly shade: Shade; readonly episode: EpisodeView }) {
@@ -101,7 +141,12 @@ function Line({ line, start, shade, chosen, choose }: LineProps) {
   const indent = Math.min(depth, 12);
   return (
     <div class={`token-line by-${run.author} shade-${shade}`} style={{ ...style, paddingLeft: `${indent * 14}px` }}>
-      <span class="author">{isFirst ? (run.name ?? (run.author === 'generated' ? `call ${run.turns.map((turn) => turn + 1).join(', ')}` : run.author)) : ''}</span>
+      <span class="author">
+        {isFirst
+          ? (run.name ??
+            (run.author === 'generated' ? `call ${run.turns.map((turn) => turn + 1).join(', ')}` : run.author))
+          : ''}
+      </span>
       <span class="place num">{run.start + from}</span>
       <code dir="auto">
         {run.texts.slice(from, to).map((text, offset) => (

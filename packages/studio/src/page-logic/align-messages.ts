@@ -1,7 +1,11 @@
 import type { Said } from '../wire.js';
 
 /** Two conversations message by message. `isSame` is false from the first difference on if both go other ways. */
-export type AlignedPair = { readonly left: Said | undefined; readonly right: Said | undefined; readonly isSame: boolean };
+export type AlignedPair = {
+  readonly left: Said | undefined;
+  readonly right: Said | undefined;
+  readonly isSame: boolean;
+};
 
 export type Alignment = {
   readonly pairs: readonly AlignedPair[];
@@ -16,12 +20,20 @@ export function alignMessages(left: readonly Said[], right: readonly Said[]): Al
   const length = Math.max(left.length, right.length);
   const pairs = Array.from({ length }, (_none, at) => {
     const [one, other] = [left[at], right[at]];
-    return { left: one, right: other, isSame: one !== undefined && one.author === other?.author && one.text === other.text };
+    return {
+      left: one,
+      right: other,
+      isSame: one !== undefined && one.author === other?.author && one.text === other.text,
+    };
   });
   const first = pairs.findIndex(({ isSame }) => !isSame);
   if (first === -1) return { pairs, firstDifference: undefined, sharedLength: 0 };
   const pair = pairs[first];
-  return { pairs, firstDifference: first, sharedLength: sharedBeginning(pair?.left?.text ?? '', pair?.right?.text ?? '') };
+  return {
+    pairs,
+    firstDifference: first,
+    sharedLength: sharedBeginning(pair?.left?.text ?? '', pair?.right?.text ?? ''),
+  };
 }
 
 function sharedBeginning(left: string, right: string): number {

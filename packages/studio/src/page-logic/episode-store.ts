@@ -109,10 +109,10 @@ function testsOf(store: EpisodeStore, { phase, result, step, kind, task, group }
   return tests;
 }
 
-export const sortable = ['step', 'reward', 'tokens', 'seconds', 'calls', 'task', 'kind', 'repeat'] as const;
+const sortable = ['step', 'reward', 'tokens', 'seconds', 'calls', 'task', 'kind', 'repeat'] as const;
 
 /** Rows with equal values keep their order, and missing values come last. */
-export function sortRows(store: EpisodeStore, rows: Int32Array, sort: string): Int32Array {
+function sortRows(store: EpisodeStore, rows: Int32Array, sort: string): Int32Array {
   const isDescending = sort.startsWith('-');
   const column = sortable.find((name) => name === sort.replace(/^-/, ''));
   if (column === undefined) return rows;

@@ -41,7 +41,9 @@ function toGroup(store: EpisodeStore, group: string, rows: readonly number[], is
     spread,
     failed: rows.filter((row) => store.error[row] !== '').length,
     forked: rows.filter((row) => store.forks[row] !== '').length,
-    idle: isEvaluation ? undefined : whyIdle({ rewards, spread, trained: rows.some((row) => (store.trained[row] ?? 0) > 0) }),
+    idle: isEvaluation
+      ? undefined
+      : whyIdle({ rewards, spread, trained: rows.some((row) => (store.trained[row] ?? 0) > 0) }),
   };
 }
 

@@ -6,7 +6,10 @@ export type MetricGroup = { readonly title: string; readonly metrics: readonly s
 const groups: readonly (readonly [title: string, pattern: RegExp])[] = [
   ['Reward and success', /^(reward|success|sampled_success|pass_at|all_pass|held_out|judge\/|turn_rewards)/],
   ['Optimisation', /^(loss|grad|kl|clip|entropy|learning_rate|ratio|policy_version|logprob_gap|importance)/],
-  ['Groups and episodes', /^(groups|episodes|failed|unscored|missing|stale|dropped|refill|attempts|samples|overlong|truncated)/],
+  [
+    'Groups and episodes',
+    /^(groups|episodes|failed|unscored|missing|stale|dropped|refill|attempts|samples|overlong|truncated)/,
+  ],
   ['Answers and calls', /^(answers|forks|splices|foreign|tool|malformed|untrained_calls|swallowed|special)/],
   ['Tokens', /(tokens|packs|splits)/],
   ['Time', /^seconds|_seconds|_ms$/],

@@ -8,15 +8,29 @@ export type Route = {
   readonly query: Readonly<Record<string, string>>;
 };
 
-export const views = ['runs', 'overview', 'curves', 'steps', 'step', 'group', 'episodes', 'episode', 'task', 'compare'] as const;
+export const views = [
+  'runs',
+  'overview',
+  'curves',
+  'steps',
+  'step',
+  'group',
+  'episodes',
+  'episode',
+  'task',
+  'compare',
+] as const;
 export type View = (typeof views)[number];
 
 const ofAllRuns: ReadonlySet<View> = new Set(['runs', 'compare']);
 
-/** Reads `#/run/<id>/<view>/<item>?<query>`. An address that is none leads to the table of runs. */
+/** Reads `#/run/<id>/<view>/<item>?<query>`. Any other address leads to the table of runs. */
 export function parseRoute(hash: string): Route {
   const [place = '', query = ''] = splitOnce(hash.replace(/^#/, ''), '?');
-  const parts = place.split('/').filter((part) => part !== '').map(decode);
+  const parts = place
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decode);
   const values = Object.fromEntries(new URLSearchParams(query));
   const [first, run = '', view = 'overview', item = ''] = parts;
   if (first === 'run' && run !== '' && isView(view) && !ofAllRuns.has(view)) return { view, run, item, query: values };
@@ -26,7 +40,10 @@ export function parseRoute(hash: string): Route {
 
 export function formatRoute({ view, run, item, query }: Partial<Route> & Pick<Route, 'view'>): string {
   const parts = ofAllRuns.has(view) ? (view === 'runs' ? [] : [view]) : ['run', run ?? '', view, item ?? ''];
-  const place = parts.filter((part, at) => part !== '' || at < 2).map(encodeURIComponent).join('/');
+  const place = parts
+    .filter((part, at) => part !== '' || at < 2)
+    .map(encodeURIComponent)
+    .join('/');
   const used = Object.entries(query ?? {}).filter(([, value]) => value !== '');
   return `#/${place}${used.length === 0 ? '' : `?${new URLSearchParams(used).toString()}`}`;
 }

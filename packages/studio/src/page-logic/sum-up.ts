@@ -26,12 +26,15 @@ export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluatio
 
 function judge(difference: number, isApart: boolean, sentence: string): Verdict {
   if (!isApart) return { tone: 'plain', word: 'Within noise', sentence: `${sentence} This may be chance.` };
-  return difference > 0 ? { tone: 'good', word: 'It learned', sentence } : { tone: 'bad', word: 'It got worse', sentence };
+  return difference > 0
+    ? { tone: 'good', word: 'It learned', sentence }
+    : { tone: 'bad', word: 'It got worse', sentence };
 }
 
 function withoutEvaluation({ step, reward, rewardSteps }: RunOverview['run']): Verdict {
   if (step === 0) return { tone: 'plain', word: 'Not begun', sentence: 'No step is finished yet.' };
-  const words = reward === null ? '' : ` The mean reward of the last ${formatCount(rewardSteps, 'step')} is ${formatRate(reward)}.`;
+  const words =
+    reward === null ? '' : ` The mean reward of the last ${formatCount(rewardSteps, 'step')} is ${formatRate(reward)}.`;
   return {
     tone: 'plain',
     word: 'Not measured',

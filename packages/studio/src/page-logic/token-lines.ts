@@ -1,14 +1,5 @@
 import type { TokenRun, TreeBranch } from '../wire.js';
 
-/** One token, as a line shows it. */
-export type Token = {
-  /** Its number among all tokens of the tree, which the arrow keys count. */
-  readonly at: number;
-  readonly run: TokenRun;
-  /** Its number within `run`. */
-  readonly place: number;
-};
-
 /** A line of tokens of one author, or the head of a branch. */
 export type TokenLine =
   | { readonly kind: 'branch'; readonly branch: TreeBranch; readonly number: number }

@@ -12,7 +12,8 @@ export function compareEvaluations(
   const [first, last] = [steps[0], steps.at(-1)];
   if (first === undefined) return [];
   const before = trialsByTask(evaluated.filter(({ step }) => step === first));
-  const after = last === first ? new Map<string, TaskTrials>() : trialsByTask(evaluated.filter(({ step }) => step === last));
+  const after =
+    last === first ? new Map<string, TaskTrials>() : trialsByTask(evaluated.filter(({ step }) => step === last));
   const kinds = new Map(evaluated.map(({ task_id: task, kind = '' }) => [task, kind]));
   return [...new Set([...before.keys(), ...after.keys()])].map((task) => ({
     task,

@@ -17,7 +17,9 @@ export function episodeTimes(record: JsonObject): readonly TimeBar[] {
     whole,
     ...objectsIn(record['turns']).flatMap((turn) => barOf(turn, `call #${String(turn['index'])}`, 'call')),
     ...objectsIn(record['untrained_calls']).flatMap((call) => barOf(call, textOf(call['model']), 'untrained')),
-    ...objectsIn(record['spans']).flatMap((span) => barOf({ ...span, agent_name: span['name'] }, textOf(span['name']), 'span')),
+    ...objectsIn(record['spans']).flatMap((span) =>
+      barOf({ ...span, agent_name: span['name'] }, textOf(span['name']), 'span'),
+    ),
     ...(judging > 0 ? [judge] : []),
   ];
 }

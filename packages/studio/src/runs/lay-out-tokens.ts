@@ -60,7 +60,11 @@ function toRuns({ start, ids, spans }: Branch, { turns, samples, texts }: Source
   }));
 }
 
-function sampledOf({ start, end, turns: [index = -1] }: TokenSpan, turns: EpisodeTree['turns'], samples: readonly SampleRecord[]) {
+function sampledOf(
+  { start, end, turns: [index = -1] }: TokenSpan,
+  turns: EpisodeTree['turns'],
+  samples: readonly SampleRecord[],
+) {
   const sample = samples[turns[index]?.sample ?? -1];
   if (sample === undefined) return {};
   const advantages = sample.advantages.slice(start, end);

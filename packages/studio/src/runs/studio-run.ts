@@ -1,14 +1,22 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { examineRun } from '@agentjet/diagnose';
 import { loadRunTokenizer } from '@agentjet/inspect';
-import { isBeingWritten, openRunFolder, type EpisodeIndex, type EpisodeRow, type RunFolder } from '@agentjet/run-folder';
+import {
+  isBeingWritten,
+  openRunFolder,
+  type EpisodeIndex,
+  type EpisodeRow,
+  type RunFolder,
+} from '@agentjet/run-folder';
 import type {
   EpisodesChunk,
   EpisodeView,
   GroupView,
   MetricsChunk,
   Outcomes,
+  RunFindings,
   RunOverview,
   RunSummary,
   SearchResult,
@@ -16,7 +24,6 @@ import type {
 } from '../wire.js';
 import { compareEvaluations, compareKinds } from './compare-evaluations.js';
 import { EpisodeTable } from './episode-table.js';
-import { findFindings } from './find-findings.js';
 import type { FoundRun } from './find-runs.js';
 import { RunLines } from './run-lines.js';
 import { readSettings, type Settings } from './run-settings.js';
@@ -31,6 +38,8 @@ type Opened = { readonly folder: RunFolder; readonly index: EpisodeIndex; readon
 /** The most episodes that a group shows. */
 const maxMembers = 64;
 const maxFound = 20_000;
+/** A running run is examined again after this time. */
+const examineMs = 15_000;
 
 /** A run, read from its files as they grow. It never writes. */
 export class StudioRun {
@@ -39,6 +48,7 @@ export class StudioRun {
   #settings: { readonly value: Settings; readonly writtenMs: number } | undefined;
   #opened: Promise<Opened> | undefined;
   #texts: Promise<TokenTexts> | undefined;
+  #examined: { readonly cursor: string; readonly atMs: number; readonly found: Promise<RunFindings> } | undefined;
 
   constructor(found: FoundRun) {
     this.found = found;
@@ -67,10 +77,22 @@ export class StudioRun {
       evaluations: this.#lines.evaluations.flatMap(toEvaluationPoint),
       tasks,
       kinds: compareKinds(tasks),
-      findings: await findFindings(this.found.dir),
       settings,
       events: this.#lines.log.flatMap(toEvent),
     };
+  }
+
+  /** The rules read all episodes, so they are asked again only if there are new lines, and not after each step of a run. */
+  async findings(): Promise<RunFindings> {
+    await this.#lines.refresh();
+    const { cursor } = this.#lines;
+    const isOld = this.#examined === undefined || Date.now() - this.#examined.atMs > examineMs;
+    if (this.#examined === undefined || (isOld && this.#examined.cursor !== cursor)) {
+      const found = examineRun(this.found.dir).then(({ findings, unseen }) => ({ findings, unseen }));
+      this.#examined = { cursor, atMs: Date.now(), found };
+      found.catch(() => (this.#examined = undefined));
+    }
+    return this.#examined.found;
   }
 
   async metrics(after: string): Promise<MetricsChunk> {
@@ -153,7 +175,7 @@ export class StudioRun {
     await this.#lines.refresh();
     const metrics = this.#lines.cursor;
     if (this.#opened === undefined) return { metrics, episodes: '' };
-    await this.#refreshTable().catch(() => undefined); // a page that asks for the episodes is told the reason
+    await this.#refreshTable().catch(() => undefined); // a request for the episodes answers with the reason
     return { metrics, episodes: (await this.#open()).table.cursor };
   }
 
@@ -215,11 +237,13 @@ function siblingsOf(row: EpisodeRow, rows: readonly EpisodeRow[]): readonly Epis
 
 function toEvent({ time, event, ...rest }: Readonly<Record<string, unknown>>) {
   if (event === 'checkpoint') return [];
-  const words = Object.entries(rest).map(([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const words = Object.entries(rest).map(
+    ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   return [{ time: String(time), text: [String(event), ...words].join(' · ') }];
 }
 
-/** What a person is told if a run cannot be read. */
+/** The message for people if a run cannot be read. */
 export function describeProblem(thrown: unknown): string {
   return thrown instanceof BackboneError ? thrown.message : `The run cannot be read: ${toErrorMessage(thrown)}`;
 }

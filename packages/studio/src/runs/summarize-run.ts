@@ -52,7 +52,14 @@ export function summarizeRun({ found, lines, settings, isBeingWritten, updatedMs
 
 /** Older evaluations have no interval; theirs is computed as if each episode were another task. */
 export function toEvaluationPoint(line: MetricsRecord): readonly EvaluationPoint[] {
-  const { step, success_rate: rate, success_low: low, success_high: high, episodes = 0, reward_mean: reward = 0 } = line;
+  const {
+    step,
+    success_rate: rate,
+    success_low: low,
+    success_high: high,
+    episodes = 0,
+    reward_mean: reward = 0,
+  } = line;
   if (typeof rate !== 'number') return [];
   const computed = wilsonInterval(rate, episodes);
   return [{ step, rate, low: low ?? computed.low, high: high ?? computed.high, episodes, reward }];
@@ -87,10 +94,13 @@ function sumSeconds(steps: readonly MetricsRecord[], evaluations: readonly Metri
 }
 
 /** Means of neighbours, so that at most `length` values are left. */
-export function thinOut(values: readonly number[], length: number): readonly number[] {
+function thinOut(values: readonly number[], length: number): readonly number[] {
   if (values.length <= length) return values;
   return Array.from({ length }, (_none, at) => {
-    const part = values.slice(Math.floor((at * values.length) / length), Math.floor(((at + 1) * values.length) / length));
+    const part = values.slice(
+      Math.floor((at * values.length) / length),
+      Math.floor(((at + 1) * values.length) / length),
+    );
     return part.reduce((sum, value) => sum + value, 0) / part.length;
   });
 }

@@ -54,4 +54,3 @@ export function viewEpisode({ row, record, outcome, texts, siblings }: EpisodeSo
 }
 
 const shownElsewhere = new Set(['episode', 'outcome']);
-

@@ -51,7 +51,8 @@ function isOwnPage({ url, header }: GuardedRequest): boolean {
   const origin = header('origin');
   if (origin !== undefined && origin !== `http://${header('host')}`) return false;
   const site = header('sec-fetch-site');
-  const isVisit = header('sec-fetch-mode') === 'navigate' && !/^\/(api|assets)\b/.test(new URL(url, 'http://x').pathname);
+  const isVisit =
+    header('sec-fetch-mode') === 'navigate' && !/^\/(api|assets)\b/.test(new URL(url, 'http://x').pathname);
   return site === undefined || site === 'same-origin' || site === 'none' || isVisit;
 }
 

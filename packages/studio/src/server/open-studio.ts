@@ -84,9 +84,13 @@ function listen({ host, port, fetchWith }: Listening): Promise<ServerType> {
 
 function toListenError(thrown: NodeJS.ErrnoException, host: string, port: number): ConfigError {
   const reason = thrown.code === 'EADDRINUSE' ? 'another process listens there' : toErrorMessage(thrown);
-  return new ConfigError('unusable_port', `The studio cannot listen on ${host}:${port}: ${reason}. Choose another --port.`, {
-    cause: thrown,
-  });
+  return new ConfigError(
+    'unusable_port',
+    `The studio cannot listen on ${host}:${port}: ${reason}. Choose another --port.`,
+    {
+      cause: thrown,
+    },
+  );
 }
 
 function close(server: ServerType): Promise<void> {

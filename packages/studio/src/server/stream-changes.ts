@@ -21,7 +21,8 @@ export function streamChanges(context: Context, { runs, runId, signal }: Watched
     const ended = new AbortController();
     stream.onAbort(() => ended.abort());
     const either = AbortSignal.any([signal, ended.signal]);
-    const send = (event: ChangeEvent): Promise<void> => stream.writeSSE({ event: 'change', data: JSON.stringify(event) });
+    const send = (event: ChangeEvent): Promise<void> =>
+      stream.writeSSE({ event: 'change', data: JSON.stringify(event) });
     const look = createLook(runs, runId);
     await stream.writeSSE({ event: 'ready', data: '{}' });
     while (!either.aborted) {
@@ -41,7 +42,12 @@ function createLook(runs: StudioRuns, runId: string | undefined): () => Promise<
     const run = runId === undefined ? undefined : await runs.find(runId);
     if (run !== undefined) {
       const { metrics, episodes } = await run.cursors();
-      const what = ([['metrics', metrics], ['episodes', episodes]] as const).flatMap(([name, cursor]) => {
+      const what = (
+        [
+          ['metrics', metrics],
+          ['episodes', episodes],
+        ] as const
+      ).flatMap(([name, cursor]) => {
         const before = seen.get(name);
         seen.set(name, cursor);
         return before !== undefined && before !== cursor ? [name] : [];

@@ -27,7 +27,11 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-export type AppOptions = GuardOptions & { readonly page: PageFiles; readonly runs: StudioRuns; readonly signal: AbortSignal };
+export type AppOptions = GuardOptions & {
+  readonly page: PageFiles;
+  readonly runs: StudioRuns;
+  readonly signal: AbortSignal;
+};
 
 /** Answers GET requests of the page. */
 export function createStudioApp({ page, runs, signal, ...guard }: AppOptions): Hono {
@@ -73,6 +77,7 @@ function addApi(app: Hono, runs: StudioRuns, signal: AbortSignal): void {
     });
   };
   answer('', (run) => run.overview());
+  answer('/findings', (run) => run.findings());
   answer('/metrics', (run, query) => run.metrics(query('after')));
   answer('/episodes', (run, query) => run.episodes(query('after')));
   answer('/outcomes', (run, query) => run.outcomes(query('refs').split(',').slice(0, maxRefs)));
