@@ -56,7 +56,7 @@ it.each(workspaces())('$dir says what a published package says', ({ dir, manifes
     expect.arrayContaining(['dist', 'src', '!**/*.test.ts', '!**/.tsbuildinfo', 'README.md']),
   );
   const upwards = path.posix.relative(dir, '.ci/copy-license.mjs');
-  const build = dir === 'packages/studio' ? 'tsc -b && vite build page' : 'tsc -b';
+  const build = dir === 'packages/studio' ? 'tsc -b && node page/build.mjs' : 'tsc -b';
   expect(manifest.scripts).toEqual({ build, prepack: `${build} && node ${upwards}` });
 });
 

@@ -1,6 +1,7 @@
 import { formatCount, formatNumber, formatRate, formatSeconds, formatSigned } from '../../src/page-logic/format.js';
 import type { EpisodeView, Said } from '../../src/wire.js';
 import { Link, Panel, Result, Segments, Shown, Words } from '../parts/basics.js';
+import { OutcomeList } from '../parts/outcome-list.js';
 import { useKeys } from '../parts/keyboard.js';
 import { answerOf, go, route, setQuery } from '../state/store.js';
 import { Timeline } from './timeline.js';
@@ -87,18 +88,7 @@ function Outcome({ episode: { outcome, reward, parts } }: { readonly episode: Ep
     ['Error', outcome.error],
   ] as const;
   return (
-    <dl class="outcome">
-      {rows.map(
-        ([label, text]) =>
-          text !== undefined && (
-            <div key={label} class={label.toLowerCase()}>
-              <dt>{label}</dt>
-              <dd>
-                <Words text={text} />
-              </dd>
-            </div>
-          ),
-      )}
+    <OutcomeList rows={rows}>
       <div>
         <dt>Reward</dt>
         <dd class="num">
@@ -110,7 +100,7 @@ function Outcome({ episode: { outcome, reward, parts } }: { readonly episode: Ep
           ))}
         </dd>
       </div>
-    </dl>
+    </OutcomeList>
   );
 }
 

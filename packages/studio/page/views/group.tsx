@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { formatCount, formatNumber, formatRate, formatSigned } from '../../src/page-logic/format.js';
 import type { GroupBranch, GroupEpisode, GroupView } from '../../src/wire.js';
 import { Link, Panel, Result, Shown, Words } from '../parts/basics.js';
+import { OutcomeList } from '../parts/outcome-list.js';
 import { useKeys } from '../parts/keyboard.js';
 import { answerOf, go, route } from '../state/store.js';
 
@@ -41,24 +42,12 @@ function Body({ group, run }: { readonly group: GroupView; readonly run: string 
         {group.phase === 'evaluation' ? 'evaluation' : 'training'} · {formatCount(episodes.length, 'episode')} ·{' '}
         <Link to={{ view: 'episodes', run, query: { task: group.task } }}>all episodes of this task</Link>
       </p>
-      <dl class="outcome">
-        {group.question !== '' && (
-          <div>
-            <dt>Question</dt>
-            <dd>
-              <Words text={group.question} />
-            </dd>
-          </div>
-        )}
-        {group.expected !== '' && (
-          <div>
-            <dt>Expected</dt>
-            <dd>
-              <Words text={group.expected} />
-            </dd>
-          </div>
-        )}
-      </dl>
+      <OutcomeList
+        rows={[
+          ['Question', group.question],
+          ['Expected', group.expected],
+        ]}
+      />
       <Members {...{ episodes, run, chosen }} />
       <Tree group={group} run={run} chosen={chosen} setChosen={setChosen} />
     </>

@@ -62,29 +62,7 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
       </div>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of runs">
         <table class="table runs">
-          <thead>
-            <tr>
-              {!source.current.isExport && runs.length > 1 && (
-                <th scope="col">
-                  <span class="sr">Choose to compare</span>
-                </th>
-              )}
-              <th scope="col">Run</th>
-              <th scope="col">Success, before → after</th>
-              <th scope="col">Reward</th>
-              <th scope="col" class="num">
-                Step
-              </th>
-              <th scope="col">State</th>
-              <th scope="col">Model</th>
-              <th scope="col" class="num">
-                Time
-              </th>
-              <th scope="col" class="num">
-                Changed
-              </th>
-            </tr>
-          </thead>
+          <Head canCompare={!source.current.isExport && runs.length > 1} />
           <tbody>
             {shown.map((run, at) => (
               <Row
@@ -103,6 +81,34 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
       </div>
       {shown.length === 0 && <Empty>No run matches this filter.</Empty>}
     </>
+  );
+}
+
+function Head({ canCompare }: { readonly canCompare: boolean }) {
+  return (
+    <thead>
+      <tr>
+        {canCompare && (
+          <th scope="col">
+            <span class="sr">Choose to compare</span>
+          </th>
+        )}
+        <th scope="col">Run</th>
+        <th scope="col">Success, before → after</th>
+        <th scope="col">Reward</th>
+        <th scope="col" class="num">
+          Step
+        </th>
+        <th scope="col">State</th>
+        <th scope="col">Model</th>
+        <th scope="col" class="num">
+          Time
+        </th>
+        <th scope="col" class="num">
+          Changed
+        </th>
+      </tr>
+    </thead>
   );
 }
 

@@ -2,6 +2,7 @@ import { formatRate } from '../../src/page-logic/format.js';
 import { alignMessages } from '../../src/page-logic/align-messages.js';
 import type { EpisodeView, Said, TaskView } from '../../src/wire.js';
 import { Choice, Link, Panel, Problem, Result, Shown, Words } from '../parts/basics.js';
+import { OutcomeList } from '../parts/outcome-list.js';
 import { answerOf, route, setQuery } from '../state/store.js';
 
 /** One task in each evaluation, and two of its episodes side by side, before and after. */
@@ -32,62 +33,13 @@ function Body({ task, run }: { readonly task: TaskView; readonly run: string }) 
           Task <span class="mono id">{task.task}</span>
         </h1>
       </div>
-      <dl class="outcome">
-        {question !== undefined && (
-          <div>
-            <dt>Question</dt>
-            <dd>
-              <Words text={question} />
-            </dd>
-          </div>
-        )}
-        {expected !== undefined && (
-          <div>
-            <dt>Expected</dt>
-            <dd>
-              <Words text={expected} />
-            </dd>
-          </div>
-        )}
-      </dl>
-      <Panel title="In each evaluation">
-        <div class="scroll-x" tabIndex={0} role="region" aria-label="Evaluations of the task">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col" class="num">
-                  Step
-                </th>
-                <th scope="col">Answered</th>
-                <th scope="col">Result</th>
-                <th scope="col" class="num">
-                  Reward
-                </th>
-                <th scope="col">Reason</th>
-              </tr>
-            </thead>
-            <tbody>
-              {episodes.map(({ id, step, reward, isSuccess, outcome }) => (
-                <tr key={id}>
-                  <th scope="row" class="num">
-                    <Link to={{ view: 'episode', run, item: id }}>{step}</Link>
-                  </th>
-                  <td class="long">
-                    <Words text={outcome.answered ?? outcome.error ?? '–'} class="clip" />
-                  </td>
-                  <td>
-                    <Result isSuccess={isSuccess} error={reward === null ? 'failed' : ''} />
-                  </td>
-                  <td class="num">{formatRate(reward)}</td>
-                  <td class="long">
-                    <Words text={outcome.reason ?? '–'} class="clip" />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </Panel>
+      <OutcomeList
+        rows={[
+          ['Question', question],
+          ['Expected', expected],
+        ]}
+      />
+      <Evaluations run={run} episodes={episodes} />
       {episodes.length > 1 && (
         <>
           <div class="bar sub">
@@ -99,6 +51,49 @@ function Body({ task, run }: { readonly task: TaskView; readonly run: string }) 
         </>
       )}
     </>
+  );
+}
+
+function Evaluations({ run, episodes }: { readonly run: string; readonly episodes: TaskView['episodes'] }) {
+  return (
+    <Panel title="In each evaluation">
+      <div class="scroll-x" tabIndex={0} role="region" aria-label="Evaluations of the task">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col" class="num">
+                Step
+              </th>
+              <th scope="col">Answered</th>
+              <th scope="col">Result</th>
+              <th scope="col" class="num">
+                Reward
+              </th>
+              <th scope="col">Reason</th>
+            </tr>
+          </thead>
+          <tbody>
+            {episodes.map(({ id, step, reward, isSuccess, outcome }) => (
+              <tr key={id}>
+                <th scope="row" class="num">
+                  <Link to={{ view: 'episode', run, item: id }}>{step}</Link>
+                </th>
+                <td class="long">
+                  <Words text={outcome.answered ?? outcome.error ?? '–'} class="clip" />
+                </td>
+                <td>
+                  <Result isSuccess={isSuccess} error={reward === null ? 'failed' : ''} />
+                </td>
+                <td class="num">{formatRate(reward)}</td>
+                <td class="long">
+                  <Words text={outcome.reason ?? '–'} class="clip" />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
   );
 }
 

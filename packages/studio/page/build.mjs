@@ -1,7 +1,10 @@
 import path from 'node:path';
+import { build } from 'vite';
 
-/** Builds the page into dist/page, with names that stay the same, so that an export can find them. */
-const config = {
+// Builds the page into dist/page, with names that stay the same, so that an export can find them.
+await build({
+  configFile: false,
+  logLevel: 'warn',
   base: './',
   root: import.meta.dirname,
   publicDir: false,
@@ -21,5 +24,4 @@ const config = {
       },
     },
   },
-};
-export { config as default };
+});
