@@ -128,7 +128,7 @@ class EpisodeTracker implements ContextTracker {
     if (index < this.#numBegun)
       throw new AgentJetError(
         'broken_replay',
-        `Call ${index} of episode ${this.#episodeId} cannot begin: call ${this.#numBegun - 1} has begun. Replay calls in the order in which they began.`,
+        `Call ${index} of episode ${this.#episodeId} cannot begin, because call ${this.#numBegun - 1} has already begun. Replay calls in the order in which they began.`,
       );
     this.#numBegun = index;
   }

@@ -52,10 +52,11 @@ export function toTurnRewards(paid: readonly PaidTurn[], turns: readonly Turn[])
 type Turn = { readonly turnId: string; readonly index: number };
 
 function noTurn(agent: string | undefined, known: readonly string[]): WorkflowError {
-  const whose = agent === undefined ? 'No agent' : `Agent ${JSON.stringify(agent)}`;
+  const problem =
+    agent === undefined ? 'No agent has had an answer' : `Agent ${JSON.stringify(agent)} has had no answer`;
   const others = known.length === 0 ? '' : ` Agents with turns: ${known.join(', ')}.`;
   return new WorkflowError(
     'no_turn',
-    `tuner.reward() pays for turns, but none was made: ${whose} has had an answer in this episode.${others} Call it after the agent's turn.`,
+    `tuner.reward() rewards a turn, but there is none. ${problem} in this episode.${others} Call tuner.reward() after the agent's turn.`,
   );
 }
