@@ -7,8 +7,8 @@ const answer: ChatMessage = { role: 'assistant', content: 'x' };
 /**
  * Returns whether a template prints both messages alike in every position: as the last message, before the results of
  * its calls, and before another question. The last position matters because templates leave out the separate reasoning
- * of earlier answers. A template may refuse a position if it refuses both messages there. It must accept at least one
- * position before a question.
+ * of earlier answers. A template may refuse a position if it refuses both messages there. It must accept the messages
+ * if a question follows, either directly or after another answer.
  */
 export function isPrintedAlike(
   own: AssistantMessage,

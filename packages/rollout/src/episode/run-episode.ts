@@ -88,7 +88,7 @@ type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
 type Unscored = {
   readonly status: 'unscored';
   readonly output: CheckedOutput;
-  /** Undefined if the judge was not asked yet. */
+  /** The error of the judge. Undefined if the judge was not asked yet. */
   readonly thrown?: unknown;
   readonly ask: (signal: AbortSignal) => Promise<Verdict>;
 };

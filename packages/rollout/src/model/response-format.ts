@@ -11,7 +11,7 @@ export function applyResponseFormat(request: ChatRequest): ChatRequest {
   return instruction === undefined ? request : { ...request, messages: withSystemText(request.messages, instruction) };
 }
 
-/** True if the format asks for a JSON object and the text is not one or does not match the schema. */
+/** True if the format asks for a JSON object, but the text is not a JSON object or does not match the schema. */
 export function isMalformedJson(format: ResponseFormat | undefined, text: string): boolean {
   if (format === undefined || format.type === 'text') return false;
   const value = parseJsonObject(text);
