@@ -39,8 +39,9 @@ export type Standby = {
 };
 
 /**
- * Starts a server that waits for its run. @throws ConfigError if the address is not loopback and there is no proxy, if
- * TLS is configured, or if the port cannot be used
+ * Starts a server that waits for its run.
+ * @throws ConfigError if the address is not loopback and there is no proxy, if TLS is configured, or if the port cannot
+ * be used
  */
 export async function serveStandby<Config extends CommonConfig>(options: StandbyOptions<Config>): Promise<Standby> {
   const { dir, hostname = '127.0.0.1' } = options;

@@ -10,8 +10,8 @@ export const toUrl = ({ hostname, port }: Address, protocol: 'http' | 'https' = 
   `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
 
 /**
- * Resolves with the port if a server can listen there. For port 0, it picks a free port. @throws ConfigError
- * `cannot_listen`
+ * Resolves with the port if a server can listen there. For port 0, it picks a free port.
+ * @throws ConfigError `cannot_listen`
  */
 export async function findPort(address: Address): Promise<number> {
   const probe = createServer();

@@ -4,8 +4,8 @@ import type { SwarmContext } from './swarm-context.js';
 
 /**
  * Returns the running episodes of an earlier claim with this id, or undefined if the id is new. If another client or
- * another key used the claim id, the caller gets an error instead of the episodes and their keys. @throws WireError
- * `foreign_episode`, `gone` if all episodes of the claim are over
+ * another key used the claim id, the caller gets an error instead of the episodes and their keys.
+ * @throws WireError `foreign_episode`, `gone` if all episodes of the claim are over
  */
 export function knownClaims(
   { ledger: { state } }: SwarmContext,
