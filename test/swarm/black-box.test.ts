@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configuration, type Task } from 'agentjet';
 import { createProgram } from '@agentjet/cli';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
+import { isAgentsFailure } from '@agentjet/core';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { createProgramWorkflow, programsEnded, routeModels, SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
@@ -71,6 +72,53 @@ describe('a program', () => {
     expect(metadata?.['answer']).toBe(`q=Say hello. ${JSON.stringify(shown)} undefined`);
   });
 
+  it.each(['$$x^2$$ and $& and $1', '{task_id} {query}', 'line\none', ' -leading space', 'it\'s "quoted"; `id`'])(
+    'gets the query %j as it is, in arguments, variables and files',
+    async (mainQuery) => {
+      const shows = program(`
+        const { readFileSync } = await import('node:fs');
+        const [query, file] = process.argv.slice(2);
+        const { main_query: ofFile } = JSON.parse(readFileSync(env.AJET_TASK_FILE, 'utf8'));
+        const all = [query, readFileSync(file, 'utf8'), readFileSync(env.AJET_QUERY_FILE, 'utf8'), env.AJET_QUERY, ofFile];
+        console.log(JSON.stringify(all));`);
+      const run = createProgramWorkflow({ ...shows, args: [...shows.args, '{query}', '{query_file}'] });
+      const { metadata } = await run({ ...task, mainQuery }, open([]).tuner);
+      expect(JSON.parse(String(metadata?.['answer']))).toEqual(Array.from({ length: 5 }, () => mainQuery));
+    },
+  );
+
+  it('reads a query of any size from its file', async () => {
+    const mainQuery = 'long '.repeat(200_000);
+    const counts = program(`
+      const { readFileSync } = await import('node:fs');
+      console.log(readFileSync(process.argv[2], 'utf8').length, env.AJET_QUERY, env.AJET_TASK);`);
+    const run = createProgramWorkflow({ ...counts, args: [...counts.args, '{query_file}'] });
+    const { metadata } = await run({ ...task, mainQuery, metadata: { more: mainQuery } }, open([]).tuner);
+    expect(metadata?.['answer']).toBe('1000000 undefined undefined');
+  });
+
+  it.each([
+    ['an option', '--dangerous', ['{query}'], /begins with "-".*Write -- before \{query\}/],
+    ['longer than an argument', 'x'.repeat(200_000), ['{query}'], /has 200000 bytes.*\{query_file\}/],
+    ['a zero byte', 'a\0b', ['q={query}'], /zero byte/],
+  ])('is not started with a query that is %s, and that is not its failure', async (_what, mainQuery, more, message) => {
+    const shows = program('console.log(process.argv.slice(2).join());');
+    const running = createProgramWorkflow({ ...shows, args: [...shows.args, ...more] })(
+      { ...task, mainQuery },
+      open([]).tuner,
+    );
+    const error: unknown = await running.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'task_refused', message: expect.stringMatching(message) });
+    expect(isAgentsFailure({ code: 'task_refused', message: '' })).toBe(false);
+  });
+
+  it('gets a query that begins with dashes after the end of the options, or inside of an argument', async () => {
+    const shows = program('console.log(process.argv.slice(2).join());');
+    const run = createProgramWorkflow({ ...shows, args: [...shows.args, '--prompt={query}', '--', '{query}'] });
+    const { metadata } = await run({ ...task, mainQuery: '--help' }, open([]).tuner);
+    expect(metadata?.['answer']).toBe('--prompt=--help,--,--help');
+  });
+
   it('keeps its files in folders of its episode, and learns where it runs', async () => {
     const names = ['CODEX_HOME', 'CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'TMPDIR'];
     const told = program(
@@ -99,7 +147,6 @@ describe('a program', () => {
     const over = new AbortController();
     const { tuner } = open([]);
     const running = createProgramWorkflow(hangs)(task, { ...tuner, signal: over.signal });
-    const { readFileSync } = await import('node:fs');
     await expect.poll(() => readFileSync(pidFile, { encoding: 'utf8', flag: 'a+' }), { timeout: 20_000 }).not.toBe('');
     over.abort(new Error('timeout'));
     await expect(running).rejects.toThrow('timeout');
@@ -118,7 +165,7 @@ describe('a program', () => {
     const { tuner } = open([]);
     const running = createProgramWorkflow(stays)(task, { ...tuner, signal: over.signal });
     running.catch(() => undefined); // its client has stopped, so nobody waits for it
-    const { existsSync, readFileSync } = await import('node:fs');
+    const { existsSync } = await import('node:fs');
     await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8'), { timeout: 20_000 }).toMatch(/\d/);
     over.abort(new Error('Ctrl-C'));
     await programsEnded();
@@ -137,6 +184,39 @@ describe('a program', () => {
       const output = await createProgramWorkflow(options)(task, open([]).tuner);
       expect(output).toMatchObject({ reward: 0.5, metadata: { answer: 'as it was' } });
     }
+  });
+
+  it('works in a copy whose links lead into the copy, and not to the original', async () => {
+    const folder = mkdtempSync(path.join(dir, 'folder-'));
+    writeFileSync(path.join(folder, 'a.txt'), 'as it was');
+    symlinkSync('a.txt', path.join(folder, 'link.txt'));
+    const writes = program(`
+      const { readFileSync, writeFileSync } = await import('node:fs');
+      writeFileSync('link.txt', 'changed');
+      console.log(readFileSync('a.txt', 'utf8'));`);
+    const { metadata } = await createProgramWorkflow({ ...writes, folder })(task, open([]).tuner);
+    expect(metadata?.['answer']).toBe('changed');
+    expect(readFileSync(path.join(folder, 'a.txt'), 'utf8')).toBe('as it was');
+  });
+
+  it('has no task file written or read through a link that leads out of its folder', async () => {
+    const outside = mkdtempSync(path.join(dir, 'outside-'));
+    writeFileSync(path.join(outside, 'secret.txt'), 'secret');
+    const folder = mkdtempSync(path.join(dir, 'folder-'));
+    symlinkSync(outside, path.join(folder, 'src'));
+    const files = { 'src/secret.txt': 'from the task' };
+    const running = createProgramWorkflow({ ...talks, folder })({ ...task, metadata: { files } }, open([]).tuner);
+    await expect(running).rejects.toMatchObject({ code: 'task_refused' });
+    expect(readFileSync(path.join(outside, 'secret.txt'), 'utf8')).toBe('secret');
+    const links = program(`
+      const { rmSync, symlinkSync } = await import('node:fs');
+      rmSync('src', { recursive: true });
+      symlinkSync(${JSON.stringify(outside)}, 'src');`);
+    const output = await createProgramWorkflow({ ...links, reward: false })(
+      { ...task, metadata: { files } },
+      open([]).tuner,
+    );
+    expect(output.metadata?.['files']).toEqual({});
   });
 
   it('finds the files of its task, and a judge sees what it made of them', async () => {

@@ -1,4 +1,5 @@
-import { isAgentsFailure, type Episode } from '@agentjet/rollout';
+import { isAgentsFailure } from '@agentjet/core';
+import type { Episode } from '@agentjet/rollout';
 import type { JobListener } from '@agentjet/records';
 import type { PreparedModel } from '@agentjet/models';
 import { EpisodeLengths } from './episode-lengths.js';

@@ -2,11 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
 import type { OpenAIEndpoint } from '@agentjet/rollout';
+import { taskVariables, type WrittenTask } from './task-arguments.js';
 
 export type ProgramEpisode = {
   readonly episodeId: string;
   readonly attempt: number;
   readonly task: Task;
+  readonly written: WrittenTask;
   readonly endpoint: OpenAIEndpoint;
   /** A folder for this episode alone. It is removed afterwards. */
   readonly home: string;
@@ -16,7 +18,14 @@ export type ProgramEpisode = {
  * The environment variables of a program: the address and key of its model, as the clients of OpenAI and Anthropic
  * expect them, and the task. Codex and OpenCode also need configuration, as a file or a string; both are created here.
  */
-export function environmentOf({ episodeId, attempt, task, endpoint, home }: ProgramEpisode): NodeJS.ProcessEnv {
+export function environmentOf({
+  episodeId,
+  attempt,
+  task,
+  written,
+  endpoint,
+  home,
+}: ProgramEpisode): NodeJS.ProcessEnv {
   const { baseUrl, apiKey, model } = endpoint;
   const { AJET_SWARM_KEY: _secret, ...inherited } = process.env;
   const root = baseUrl.replace(/\/v1$/, '');
@@ -52,9 +61,7 @@ export function environmentOf({ episodeId, attempt, task, endpoint, home }: Prog
     OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodeConfig(endpoint)),
     AJET_EPISODE_ID: episodeId,
     AJET_ATTEMPT: String(attempt),
-    AJET_TASK_ID: task.taskId,
-    AJET_QUERY: task.mainQuery,
-    AJET_TASK: JSON.stringify({ task_id: task.taskId, main_query: task.mainQuery, metadata: task.metadata }),
+    ...taskVariables(task, written),
     AJET_HOME: home,
   };
 }

@@ -6,11 +6,12 @@ import type { Tuner } from '@agentjet/rollout';
 import { environmentOf } from './program-home.js';
 import { readReward, rewardOfExit } from './read-reward.js';
 import { spawnProgram, type ProgramEnd } from './spawn-program.js';
+import { fillArguments, writeTask } from './task-arguments.js';
 import { filesOf, readFiles, writeTaskFiles, type TaskFiles } from './task-files.js';
 
 export type ProgramWorkflowOptions = {
   readonly command: string;
-  /** `{query}` and `{task_id}` are replaced by the task's values. */
+  /** `{query}`, `{task_id}` and `{query_file}` are replaced by the task's values. */
   readonly args: readonly string[];
   /**
    * A shell command that prints the reward. Default: 1 if the program exits with 0, otherwise 0. False leaves the
@@ -42,8 +43,9 @@ export function createProgramWorkflow(
       const cwd = openFolder(folder, files, home);
       const endpoint = tuner.asOpenAIEndpoint({ agentName });
       const { episodeId, attempt } = tuner;
-      const env = { ...environmentOf({ episodeId, attempt, task, endpoint, home }), PWD: cwd };
-      const given = args.map((arg) => arg.replaceAll('{query}', task.mainQuery).replaceAll('{task_id}', task.taskId));
+      const written = writeTask(task, home);
+      const env = { ...environmentOf({ episodeId, attempt, task, written, endpoint, home }), PWD: cwd };
+      const given = fillArguments(args, task, written);
       const end = await spawnProgram({ command, args: given, cwd, env, signal: tuner.signal });
       const said = { ...metadataOf(end), ...(files !== undefined && { files: readFiles(files, cwd) }) };
       if (reward === false) return { metadata: said };
@@ -62,7 +64,7 @@ function openFolder(folder: string | undefined, files: TaskFiles | undefined, ho
   if (folder === undefined && files === undefined) return process.cwd();
   const work = path.join(home, 'work');
   mkdirSync(work);
-  if (folder !== undefined) cpSync(folder, work, { recursive: true });
+  if (folder !== undefined) cpSync(folder, work, { recursive: true, verbatimSymlinks: true }); // otherwise relative links lead to the original
   if (files !== undefined) writeTaskFiles(files, work);
   return work;
 }

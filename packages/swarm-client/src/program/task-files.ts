@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Task } from '@agentjet/core';
+import { TaskError, type Task } from '@agentjet/core';
 
 /** The files of a task, `metadata.files`: contents by their paths in the folder of the episode. */
 export type TaskFiles = Readonly<Record<string, string>>;
@@ -25,19 +25,35 @@ export function filesOf({ taskId, metadata: { files } }: Task): TaskFiles | unde
 export function writeTaskFiles(files: TaskFiles, folder: string): void {
   for (const [name, text] of Object.entries(files)) {
     const file = path.join(folder, name);
+    if (followsLink(folder, name))
+      throw new TaskError(
+        'task_refused',
+        `The file ${name} of the task is not written, because a part of its path is a symbolic link in the folder. Remove the link, or rename the file.`,
+      );
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
 }
 
+/** Returns whether a part of the path is a symbolic link, which could lead out of the folder. */
+function followsLink(folder: string, name: string): boolean {
+  let at = folder;
+  for (const part of path.normalize(name).split(path.sep)) {
+    at = path.join(at, part);
+    if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true;
+  }
+  return false;
+}
+
 /**
- * Returns the files after the episode. A file that is gone, or that is not a file of at most 64 KiB any longer, is left
- * out.
+ * Returns the files after the episode. A file that is gone, or that is no longer a file of at most 64 KiB, or that is reached
+ * through a symbolic link, is left out.
  */
 export function readFiles(files: TaskFiles, folder: string): TaskFiles {
   const left: Record<string, string> = {};
   for (const name of Object.keys(files)) {
     const file = path.join(folder, name);
+    if (followsLink(folder, name)) continue;
     const seen = lstatSync(file, { throwIfNoEntry: false });
     if (seen?.isFile() === true && seen.size <= mostBytes) left[name] = readFileSync(file, 'utf8');
   }
