@@ -302,6 +302,12 @@ describe('keys', () => {
       body: { client: 'me', status: 'completed', reward: 2 },
     });
     expect([high.status, codeOf(high)]).toEqual([422, 'reward_out_of_bounds']);
+    const often = Array.from({ length: 3 }, (_none, turn) => ({ agent: 'a', turn, value: 0.5 }));
+    const sum = await send(server, `/episodes/${id}/end`, {
+      key: worker,
+      body: { client: 'me', status: 'completed', reward: 0, turn_rewards: often },
+    });
+    expect([sum.status, codeOf(sum)]).toEqual([422, 'reward_out_of_bounds']);
     await send(server, '/keys/lab', { method: 'DELETE' });
     expect(codeOf(await send(server, '/server', { method: 'GET', key: worker }))).toBe('unknown_key');
   });

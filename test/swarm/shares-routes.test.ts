@@ -105,6 +105,30 @@ it('a share that the run does not have is refused by name, in claims and in task
   expect((await send(server, '/episodes', { ...request, can: ['../x'] })).status).toBe(400);
 });
 
+it("a worker's key adds tasks to its own shares only, and the audit names who added tasks", async () => {
+  const server = await start();
+  const made = await send(server, '/keys', { name: 'lab', role: 'worker', shares: ['b'] });
+  const key = String(made.body['key']);
+  const tasks = [{ task_id: 't0', index: 0, hash: 'h' }];
+  const add = (share: string) => send(server, '/tasks', { tasks, total: 1, share }, { key });
+  expect((await add('a')).status).toBe(403);
+  expect((await add('b')).body).toEqual({ added: 1, known: 0, total: 1 });
+  await add('b');
+  const { body } = await send(server, '/audit', {}, { method: 'GET' });
+  const added = (body['entries'] as readonly { readonly what: string }[]).filter(({ what }) => what === 'tasks_added');
+  expect(added).toMatchObject([{ by: 'lab', detail: { share: 'b', split: 'train', tasks: 1 } }]);
+});
+
+it('a complete table takes no other task, so that tasks are still drawn from it', async () => {
+  const server = await start();
+  await tell(server, 'a');
+  const other = [{ task_id: 'poison', index: 8, hash: 'h' }];
+  const refused = await send(server, '/tasks', { tasks: other, share: 'a' });
+  expect([refused.status, messageOf(refused)]).toEqual([409, expect.stringContaining('"poison" is not one of the 8')]);
+  expect((await tell(server, 'a')).body).toEqual({ added: 0, known: 8, total: 8 });
+  expect(await claim(server, ['a'])).toMatchObject({ share: 'a' });
+});
+
 it('the same task id may be in two shares', async () => {
   const server = await start();
   expect((await tell(server, 'a')).body).toEqual({ added: 8, known: 0, total: 8 });
@@ -145,7 +169,7 @@ it('an elastic share without a client lends its places, and has them again when 
 });
 
 it('a claim that waits is answered as soon as a share without a client lends its places', async () => {
-  const server = await start({ isElastic: true }, { sharePatienceMs: 300 });
+  const server = await start({ isElastic: true }, { sharePatienceMs: 1500 });
   await tell(server, 'a', 40);
   await tell(server, 'b', 40);
   let count = 0;

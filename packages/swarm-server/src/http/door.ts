@@ -114,6 +114,24 @@ export function requireBounds(reward: number | null, key: StoredKey | undefined)
   );
 }
 
+/**
+ * Throws WireError `reward_out_of_bounds` if an agent's rewards of turns and of the episode could add up to more, or to less,
+ * than the key allows.
+ */
+export function requireSum({ reward, rewards = {}, turn_rewards = [] }: EndRequest, key: StoredKey | undefined): void {
+  if (key?.rewardBounds === undefined || turn_rewards.length === 0) return;
+  const [least, most] = key.rewardBounds;
+  const finals = [reward ?? 0, ...Object.values(rewards)];
+  const sumOf = (of: (value: number) => number): number => turn_rewards.reduce((sum, { value }) => sum + of(value), 0);
+  const highest = Math.max(...finals) + sumOf((value) => Math.max(0, value));
+  const lowest = Math.min(...finals) + sumOf((value) => Math.min(0, value));
+  if (highest <= most && lowest >= least) return;
+  throw new WireError(
+    'reward_out_of_bounds',
+    `The rewards of the episode and of its turns add up to between ${lowest} and ${highest}; the key "${key.name}" allows ${least} to ${most} for an episode.`,
+  );
+}
+
 export const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndRequest): readonly (number | null)[] => [
   reward,
   ...Object.values(rewards),

@@ -1,3 +1,4 @@
+import { defaultShare } from '@agentjet/ledger';
 import type { Context, Hono } from 'hono';
 import {
   configRequestSchema,
@@ -11,7 +12,8 @@ import {
 } from '@agentjet/swarm-wire';
 import type { Asked } from '../swarm/operator-routes.js';
 import type { Swarm } from '../swarm/swarm.js';
-import { audit, type Door } from './door.js';
+import { requireKeyShares } from '../swarm/episode-answers.js';
+import { audit, toClaimKey, type Door } from './door.js';
 import type { StoredKey } from './keys.js';
 import { anyConfig, type RunConfig } from './run-config.js';
 
@@ -19,7 +21,13 @@ import { anyConfig, type RunConfig } from './run-config.js';
 export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: RunOptions): void {
   base.post(
     '/tasks',
-    door.write('worker', tasksRequestSchema, (swarm, tasks) => swarm.addTasks(tasks)),
+    door.write('worker', tasksRequestSchema, async (swarm, request, { key }) => {
+      const { share = defaultShare, split = 'train' } = request;
+      requireKeyShares([share], toClaimKey(key));
+      const answer = await swarm.addTasks(request);
+      if (answer.added > 0) await audit(swarm, key, { what: 'tasks_added', share, split, tasks: answer.added });
+      return answer;
+    }),
   );
   base.put(
     '/run',

@@ -19,6 +19,7 @@ import {
   audit,
   Door,
   requireBounds,
+  requireSum,
   requireScorer,
   rewardsIn,
   scoredShares,
@@ -173,6 +174,7 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
     '/episodes/:id/end',
     door.write('worker', endRequestSchema, (swarm, end, { context, key }) => {
       for (const reward of rewardsIn(end)) requireBounds(reward, key);
+      requireSum(end, key);
       return swarm.end(context.req.param('id') ?? '', end, toClaimKey(key));
     }),
   );

@@ -13,6 +13,7 @@ import {
   type LedgerGroup,
   type Parts,
   type RunOrder,
+  type TaskRecord,
 } from '@agentjet/ledger';
 import {
   WireError,
@@ -83,7 +84,10 @@ export class OperatorRoutes {
     return this.describeGroup(group);
   }
 
-  /** Adds tasks by id. If an id is known with another content, the request is refused and no task is added. */
+  /**
+   * Adds tasks by id. If an id is known with another content, or if the table is complete and the task is not in it, the
+   * request is refused and no task is added.
+   */
   async addTasks({ tasks, total, split = 'train', share = defaultShare }: TasksRequest): Promise<TasksAnswer> {
     const { ledger } = this.#context;
     requireShares(this.#context, [share]);
@@ -94,10 +98,13 @@ export class OperatorRoutes {
     if (other !== undefined) {
       throw new WireError(
         'other_task',
-        `Task "${other.task_id}" is known with another content. Give changed tasks new ids.`,
+        `Task "${other.task_id}" is known with another content. The tasks of a run do not change: begin a new run for changed tasks.`,
       );
     }
     const added = tasks.filter(({ task_id }) => find(task_id) === undefined);
+    const tableOf = (): readonly Readonly<TaskRecord>[] =>
+      [...known.values()].filter((record) => record.split === table.split && record.share === table.share);
+    requireOpenTable(tableOf(), added[0]?.task_id, { split, share });
     const records = added.map(({ task_id, index, hash, task }) => {
       const more = { ...table, ...(task !== undefined && { content: task }) };
       return { kind: 'task' as const, taskId: task_id, index, hash, ...more };
@@ -106,10 +113,7 @@ export class OperatorRoutes {
     if (last !== undefined) {
       await appendSynced(this.#context, ...records.slice(0, -1), { ...last, ...(total !== undefined && { total }) });
     }
-    const ofTable = [...known.values()].filter(
-      (record) => record.split === table.split && record.share === table.share,
-    );
-    return { added: added.length, known: tasks.length - added.length, total: ofTable.length };
+    return { added: added.length, known: tasks.length - added.length, total: tableOf().length };
   }
 
   async keep(name: string, content: unknown): Promise<void> {
@@ -324,6 +328,20 @@ export class OperatorRoutes {
       ...describePolicies(this.#context),
     };
   }
+}
+
+/** Throws WireError `other_task` if a task would be added to a complete table, because no task would be drawn then. */
+function requireOpenTable(
+  table: readonly Readonly<TaskRecord>[],
+  added: string | undefined,
+  { split, share }: { readonly split: string; readonly share: string },
+): void {
+  const total = table.findLast((record) => record.total !== undefined)?.total;
+  if (added === undefined || total === undefined || table.length < total) return;
+  throw new WireError(
+    'other_task',
+    `Task "${added}" is not one of the ${total} tasks (${split}, share "${share}") that this run began with. Begin a new run to train on other tasks, or send the same list.`,
+  );
 }
 
 /** The person and the time (ISO 8601) of the request, for the audit. */
