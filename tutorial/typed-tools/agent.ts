@@ -3,7 +3,8 @@ import { answerCall, descriptions, schemas } from './shop.js';
 
 /** An agent on the AI SDK with three typed tools. It has no code for training. */
 
-export const systemPrompt = 'Call the one tool that answers the question. Then answer with its result alone.';
+export const systemPrompt =
+  'Call the one tool that answers the question. Then answer with its result alone, such as 42 or 9:30.';
 
 const tools = {
   count_stock: tool({
@@ -23,8 +24,8 @@ const tools = {
   }),
 };
 
-/** The agent gives up after this many calls of its model. */
-export const maxCalls = 3;
+/** One request for the call, and one for the answer. */
+const maxRequests = 2;
 
 export type Reply = {
   readonly calls: readonly { readonly name: string; readonly input: unknown }[];
@@ -37,7 +38,9 @@ export async function answerQuestion(question: string, model: LanguageModel, sig
     system: systemPrompt,
     prompt: question,
     tools,
-    stopWhen: stepCountIs(maxCalls),
+    stopWhen: stepCountIs(maxRequests),
+    // A small model would call one tool after the other.
+    prepareStep: ({ stepNumber }) => (stepNumber === 0 ? {} : { toolChoice: 'none' }),
     maxRetries: 0,
     ...(signal !== undefined && { abortSignal: signal }),
   });

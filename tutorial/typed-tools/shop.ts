@@ -7,10 +7,14 @@ export const cities = ['Lisbon', 'Oslo', 'Vienna', 'Dublin', 'Athens', 'Prague',
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'] as const;
 export const warehouses = ['north', 'south'] as const;
 
+/**
+ * Whole numbers have limits of their own. Without them zod writes those of JavaScript into the schema, and a small model
+ * copies them: it asked for floor -9007199254740991.
+ */
 export const schemas = {
   count_stock: z.object({ item: z.enum(items), warehouse: z.enum(warehouses) }),
-  quote_price: z.object({ item: z.enum(items), quantity: z.int().positive(), express: z.boolean() }),
-  plan_delivery: z.object({ city: z.enum(cities), weekday: z.enum(weekdays), floor: z.int() }),
+  quote_price: z.object({ item: z.enum(items), quantity: z.int().min(1).max(100), express: z.boolean() }),
+  plan_delivery: z.object({ city: z.enum(cities), weekday: z.enum(weekdays), floor: z.int().min(0).max(50) }),
 } as const;
 
 export const descriptions: Readonly<Record<ToolName, string>> = {

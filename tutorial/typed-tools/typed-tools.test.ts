@@ -1,9 +1,10 @@
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 import { drawTasks, splitOf } from './questions.js';
 import { answerCall, schemas, type ToolCall } from './shop.js';
 import { answerCustomer } from './workflow.js';
-import { transcriptOf } from './write-transcripts.js';
+import { transcriptsOf } from './write-transcripts.js';
 
 const call: ToolCall = { name: 'quote_price', input: { item: 'desk', quantity: 3, express: true } };
 const task = {
@@ -27,13 +28,30 @@ it('succeeds with the right call and its result as the answer', async () => {
   expect(engine.requests[0]?.text).toMatch(/count_stock[^]*quote_price[^]*plan_delivery/);
 });
 
+it('offers no tools once one was called', async () => {
+  const { engine } = await play(write(call.input), '66');
+  expect(engine.requests.map(({ text }) => text.includes('quote_price') && text.includes('count_stock'))).toEqual([
+    true,
+    false,
+  ]);
+});
+
+it('gives half of the reward for the right call with another answer', async () => {
+  const { output } = await play(write(call.input), 'It costs 66 euros.');
+  expect(output).toMatchObject({ reward: 0.5, isSuccess: false, logMetrics: { right_call: 1 } });
+});
+
+it('writes limits of its own for whole numbers into the schemas', () => {
+  for (const schema of Object.values(schemas))
+    expect(JSON.stringify(z.toJSONSchema(schema))).not.toContain(String(Number.MAX_SAFE_INTEGER));
+});
+
 it.each([
   ['another tool', [write({ item: 'desk', warehouse: 'north' }, 'count_stock'), '66']],
   ['another quantity', [write({ ...call.input, quantity: 4 }), '66']],
   ['a number in quotes', [write({ ...call.input, quantity: '3' }), '66']],
-  ['a second call', [write(call.input), write(call.input), '66']],
+  ['two calls at once', [`${write(call.input)}\n${write(call.input)}`, '66']],
   ['no call', ['66']],
-  ['the right call and a sentence', [write(call.input), 'It costs 66 euros.']],
 ])('fails with %s', async (_what, replies) => {
   expect((await play(...replies)).output).toMatchObject({ reward: 0, isSuccess: false });
 });
@@ -49,7 +67,18 @@ it('draws questions whose calls fit the types of the tools, each on one side', (
   }
 });
 
-it('writes transcripts that end with the result of the call', () => {
-  const { messages } = transcriptOf(task) as { readonly messages: readonly { readonly content: string }[] };
-  expect(messages.map(({ content }) => content).slice(3)).toEqual(['66', '66']);
+it('writes a transcript of the call with tools, and one of the answer without them', () => {
+  type Transcript = { readonly messages: readonly { readonly role: string; readonly weight?: number }[] };
+  const [first, second] = transcriptsOf(task) as readonly (Transcript & { readonly tools?: readonly object[] })[];
+  expect(first?.tools).toHaveLength(3);
+  expect(first?.messages.at(-1)).toMatchObject({ role: 'assistant', tool_calls: [{ type: 'function' }] });
+  expect(second?.tools).toBeUndefined();
+  expect(second?.messages.map(({ role, weight }) => (role === 'assistant' ? (weight ?? 1) : role))).toEqual([
+    'system',
+    'user',
+    0,
+    'tool',
+    1,
+  ]);
+  expect(second?.messages.at(-1)).toMatchObject({ content: '66' });
 });

@@ -6,34 +6,35 @@ import { systemPrompt } from './agent.js';
 import { descriptions, schemas, type ToolCall, type ToolName } from './shop.js';
 import { drawTasks } from './questions.js';
 
-/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes transcripts of 36 solved questions for `ajet sft`. */
+/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes two transcripts of each of 36 solved questions for `ajet sft`. */
 
-export const numTranscripts = 36;
+const numQuestions = 36;
 
 const tools = (Object.keys(schemas) as ToolName[]).map((name) => ({
   type: 'function',
   function: { name, description: descriptions[name], parameters: z.toJSONSchema(schemas[name]) },
 }));
 
-export function transcriptOf({ mainQuery, metadata }: Task): object {
+/** A transcript of the call, whose request has the tools, and one of the answer, whose request has none. */
+export function transcriptsOf({ mainQuery, metadata }: Task): readonly object[] {
   const { name, input } = metadata['call'] as ToolCall;
   const call = { id: 'call_1', type: 'function', function: { name, arguments: JSON.stringify(input) } };
-  return {
-    messages: [
-      { role: 'system', content: systemPrompt },
-      { role: 'user', content: mainQuery },
-      { role: 'assistant', content: '', tool_calls: [call] },
-      { role: 'tool', tool_call_id: call.id, content: metadata['answer'] },
-      { role: 'assistant', content: metadata['answer'] },
-    ],
-    tools,
-  };
+  const asked = [
+    { role: 'system', content: systemPrompt },
+    { role: 'user', content: mainQuery },
+  ];
+  const called = { role: 'assistant', content: '', tool_calls: [call] };
+  const answered = [
+    { role: 'tool', tool_call_id: call.id, content: metadata['answer'] },
+    { role: 'assistant', content: metadata['answer'] },
+  ];
+  return [{ messages: [...asked, called], tools }, { messages: [...asked, { ...called, weight: 0 }, ...answered] }];
 }
 
 if (process.argv[1] === import.meta.filename) {
   const folder = path.join(import.meta.dirname, 'data');
-  const lines = drawTasks('training', { seed: 2, count: numTranscripts }).map((task) =>
-    JSON.stringify(transcriptOf(task)),
+  const lines = drawTasks('training', { seed: 2, count: numQuestions }).flatMap((task) =>
+    transcriptsOf(task).map((transcript) => JSON.stringify(transcript)),
   );
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, 'transcripts.jsonl'), `${lines.join('\n')}\n`);
