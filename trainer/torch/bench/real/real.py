@@ -87,27 +87,31 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     process = subprocess.Popen([*shlex.split(args.ajet), "--conf", str(config)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
     rows: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
+    startup = None
     while process.poll() is None and time.perf_counter() - begin < args.seconds:
         time.sleep(0.25)
         rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
+        if rows and startup is None:
+            startup = time.perf_counter() - begin - step_seconds(rows[0]) - sum(entry["seconds"] for entry in evaluations)
         if steps_to_mark(args.task, rows, evaluations) is not None and len(rows) >= args.least_steps:
             break
     if process.poll() is None:
-        os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)  # nothing of the run folder is needed, and the worker ends with its parent
+        process.wait()
     rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
     if not rows:
         print((folder / "log.txt").read_text()[-3000:], flush=True)
-    spent = [row["seconds_sampling"] + row["seconds_packing"] + row["seconds_training"] for row in rows]
+    spent = [step_seconds(row) for row in rows]
     speeds = [row["generated_tokens"] / row["seconds_sampling"] for row in rows]
     return {
         "success": [row["success_rate"] for row in rows], "step_s": spent, "sample_s": [row["seconds_sampling"] for row in rows], "speeds": speeds,
-        "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "wall_s": time.perf_counter() - begin,
+        "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup,
         "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
     }
+
+
+def step_seconds(row: dict[str, Any]) -> float:
+    return row["seconds_sampling"] + row["seconds_packing"] + row["seconds_training"]
 
 
 def read_lines(runs: Path, name: str) -> list[dict[str, Any]]:
@@ -125,6 +129,7 @@ def steps_to_mark(task: str, rows: list[dict[str, Any]], evaluations: list[dict[
 
 def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Runs the task `json`. The script does not train `calculator` with TRL, because that task has two turns."""
+    started = time.perf_counter()
     import torch
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
@@ -164,7 +169,7 @@ def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     trainer.train()
     steps = [end - start for start, end in zip([begin, *times], times)]
     entries = [{"step": i + 1, "success_rate": value} for i, value in enumerate(success)]
-    return {"success": success, "step_s": steps, "sample_s": [], "speeds": [], "greedy": {}, "steps": steps_to_mark("json", entries, []), "wall_s": time.perf_counter() - begin, "log": []}
+    return {"success": success, "step_s": steps, "sample_s": [], "speeds": [], "greedy": {}, "steps": steps_to_mark("json", entries, []), "startup_s": begin - started, "log": []}
 
 
 def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict[str, Any]:
@@ -173,7 +178,7 @@ def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict
     steps, speeds = found["steps"], found["speeds"][1:6]
     return {
         "engine": args.engine, "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start,
-        "startup_s": max(0.0, found["wall_s"] - sum(found["step_s"])) if args.engine == "ajet" else None, "steps_to_095": steps,
+        "startup_s": found["startup_s"], "steps_to_095": steps,
         "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None,
         "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
         "workers": args.workers, "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "log": found["log"],
