@@ -8,7 +8,7 @@ export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday']
 export const warehouses = ['north', 'south'] as const;
 
 /**
- * Whole numbers have limits of their own. Without them zod writes those of JavaScript into the schema, and a small model
+ * Whole numbers have limits. Without them zod writes those of JavaScript into the schema, and a small model
  * copies them: it asked for floor -9007199254740991.
  */
 export const schemas = {

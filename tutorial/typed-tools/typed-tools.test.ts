@@ -41,7 +41,7 @@ it('gives half of the reward for the right call with another answer', async () =
   expect(output).toMatchObject({ reward: 0.5, isSuccess: false, logMetrics: { right_call: 1 } });
 });
 
-it('writes limits of its own for whole numbers into the schemas', () => {
+it('writes limits for whole numbers into the schemas', () => {
   for (const schema of Object.values(schemas))
     expect(JSON.stringify(z.toJSONSchema(schema))).not.toContain(String(Number.MAX_SAFE_INTEGER));
 });
