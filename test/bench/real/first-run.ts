@@ -31,7 +31,10 @@ export async function measureFirstRun({ report }: Pick<BenchOptions, 'report'>):
   }
 }
 
-/** A run that needs more memory than the machine has is refused before it begins. Only that refusal names this setting. */
+/**
+ * Returns whether a run was refused before it began, because it needs more memory than the machine has. Only that
+ * refusal names this setting.
+ */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.includes('model.memory_check=warn');
 }

@@ -22,7 +22,7 @@ export type AgentLightning = {
 const venv = process.env['AJET_BENCH_AGENTLIGHTNING'] ?? path.join(homedir(), '.cache/ajet-bench/agentlightning-0.3.0');
 const agl = path.join(venv, 'bin/agl');
 
-/** Installs it into a separate folder. If this fails, it returns the reason. */
+/** Installs agent-lightning into a separate folder. If this fails, returns the reason. */
 export function installAgentLightning(report: (line: string) => void): string | undefined {
   if (existsSync(agl)) return undefined;
   report(`installing agentlightning ${agentLightningVersion} into ${venv}`);

@@ -22,7 +22,7 @@ export async function trainSeveral(given: CommonConfig, options: TrainJobOptions
   const startedAt = performance.now();
   const { inputs, emit, signal } = options;
   requirePossible(given, inputs);
-  checkStart(given, inputs); // its notices come from each policy
+  checkStart(given, inputs); // ignores the notices, because each policy reports its own
   const config = { ...given, swarm: { ...given.swarm, order: 'drawn' as const } };
   const tasks = await readTasks(config, inputs);
   checkKeepBest(given, tasks.evaluation.length);
