@@ -12,7 +12,7 @@ describe('chatOf', () => {
   const thinking = createToyChatTokenizer({ thinking: 'keep' });
   const chatOf = ({ agentName }: { readonly agentName: string }) => (agentName === 'thinker' ? thinking : undefined);
 
-  test('gives one agent its own chat template, and the others that of the episode', () => {
+  test('gives one agent a separate chat template, and all other agents the template of the episode', () => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, chatOf });
     const { say } = createPlayer(tracker, chatTokenizer);
     const answer = '<think>\nhm\n</think>\n\nyes';

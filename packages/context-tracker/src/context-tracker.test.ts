@@ -113,7 +113,7 @@ function joinDeltas(deltas: readonly ChatDelta[]): AssistantMessage {
   };
 }
 
-describe('what must not happen is said clearly', () => {
+describe('wrong use is refused with a clear error', () => {
   test('a turn is committed once', () => {
     const { begin, commit, tracker } = create();
     const turn = begin([user]);
@@ -268,7 +268,7 @@ describe('callers keep their objects', () => {
     expect(sample?.logprobs.at(-1)).toBeLessThan(0);
   });
 
-  test('a prompt stays what it was while others are committed', () => {
+  test('a prompt does not change while other turns are committed', () => {
     const { begin, commit, say } = create();
     const first = say([user], 'a');
     const turns = ['x', 'y', 'z'].map((content) => begin([user, first, { role: 'user', content }]));
@@ -279,7 +279,7 @@ describe('callers keep their objects', () => {
 });
 
 describe('what is reused', () => {
-  test('is everything that is already among the tokens, even without a common message', () => {
+  test('contains all tokens that are already known, even if no message is shared', () => {
     const { begin, say } = create();
     say([user], 'a');
     expect(begin([user]).reusedTokens).toBe(begin([user]).promptIds.length);

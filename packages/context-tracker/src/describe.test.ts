@@ -55,7 +55,7 @@ describe.each(families)('%s: who wrote the prompt', (_, chatTokenizer) => {
     expect(turn?.foreignMessages).toEqual({ unknown: 1 });
   });
 
-  test('is found without decoding what was printed, as it is in the decoded text', () => {
+  test('is found without decoding the printed text, with the same result', () => {
     const { textEnds: _textEnds, ...decoding } = chatTokenizer.tokenizer;
     const describedWith = (tokenizer: ChatTokenizer['tokenizer'], program: readonly Operation[]): unknown => {
       const played = { ...chatTokenizer, tokenizer };
@@ -166,7 +166,7 @@ describe('a call', () => {
   });
 });
 
-describe('two calls that sampled the same from the same', () => {
+describe('two calls that sampled the same tokens from the same prompt', () => {
   test('are two turns, and the tokens of each are trained in a separate row', () => {
     const { begin, commit, tracker } = start(qwen3);
     const turns = [begin([user]), begin([user])];

@@ -58,7 +58,7 @@ describe.each([
     expectKept(player, turn, 0);
   });
 
-  test('text after a call that the model never wrote stays, and forks', () => {
+  test('text after a call that the model did not write is kept, and the history forks', () => {
     const player = start();
     const message = player.say([user], callOf('{"a": 1}'), { request });
     const sent: readonly ChatMessage[] = [user, message, { role: 'assistant', content: 'mine' }, resultOf(message)];

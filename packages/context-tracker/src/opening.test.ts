@@ -57,7 +57,7 @@ describe('an answer with a given beginning', () => {
     expect(next.fork).toBeUndefined();
   });
 
-  it('does not rub off on a free answer to the same messages, before or after', () => {
+  it('does not change a free answer to the same messages, before or after it', () => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
     const free = begin(tracker, [question]);
     begin(tracker, [question], opening).commit(complete(' {}}\n</tool_call>'));

@@ -83,7 +83,7 @@ function onlyRoundTrips(program: readonly Operation[], chatTokenizer: ChatTokeni
 describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
   const { tokenizer, template } = chatTokenizer;
 
-  test('the prompt is, letter by letter, what the template prints of the messages as sent', () => {
+  test('the prompt equals what the template prints for the sent messages, letter by letter', () => {
     const property = fc.property(programs, (program) => {
       const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy: 'as_sent' });
       const onBegin = ({ turn, conversation: { messages, tools } }: BegunCall): void => {

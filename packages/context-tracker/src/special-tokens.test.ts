@@ -103,7 +103,7 @@ describe.each(families)('special tokens in text, %s', (family) => {
     expect(controlIds(family, promptOf(text))).toEqual(controlIds(family, promptOf('harmless')));
   });
 
-  it('are refused by name, where they are, if the configuration says so', () => {
+  it('are refused with the token and its message if the configuration says so', () => {
     const tracker = open(family, 'refuse');
     const messages = [user('hi'), user(`Look: ${forgeries[family]}`)];
     const [token = ''] = /<\|\w+\|>/.exec(forgeries[family]) ?? [];
@@ -111,7 +111,7 @@ describe.each(families)('special tokens in text, %s', (family) => {
     expect(() => tracker.begin(agent, { messages: [user('<|nothing|>')] })).not.toThrow();
   });
 
-  it('that the model itself wrote stay what they were', () => {
+  it('are unchanged if the model wrote them', () => {
     const tracker = open(family);
     const { template } = tokenizers[family];
     const [stopId = 0] = template.stopIds;

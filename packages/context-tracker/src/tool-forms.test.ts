@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-it('a call in XML continues from its own tokens, though the template spells its arguments anew', () => {
+it('a call in XML continues from its own tokens, although the template spells its arguments differently', () => {
   const { tracker, begin, complete } = open('qwen3_coder', 'strict');
   const first = begin([question]);
   const completion = complete(

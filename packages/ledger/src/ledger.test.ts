@@ -151,7 +151,7 @@ describe('ends and rewards', () => {
     expect(() => ledger.judge(episodeId, { reward: 3 })).toThrow('cannot get a reward: it is pooled');
   });
 
-  it('takes new rewards for a whole group only, and only by someone who saw the old ones', () => {
+  it('takes new rewards only for a whole group, and only if they name the rewards that they replace', () => {
     const { ledger, run, claim } = createTestLedger();
     ledger.openGroup({ ...group, numPlaces: 2 });
     const ids = [run('g', 0, 'completed', 0), claim('g', 1)];
@@ -171,7 +171,7 @@ describe('ends and rewards', () => {
 });
 
 describe('steps', () => {
-  it('an episode is trained once any applied optimizer step held it, and dropped for a reason otherwise', () => {
+  it('an episode is trained if an applied optimizer step contained it, and otherwise dropped for a reason', () => {
     const { ledger, run } = createTestLedger();
     for (const groupId of ['a', 'b']) {
       ledger.openGroup({ groupId, taskId: groupId, numPlaces: 2, draw: groupId === 'a' ? 0 : 1 });
@@ -195,7 +195,7 @@ describe('steps', () => {
     expect([ledger.state.episodes.size, ledger.state.manifests.size]).toEqual([0, 0]);
   });
 
-  it('refuses a group that is not trainable, or that a manifest holds already', () => {
+  it('refuses a group that is not trainable, or that is already in a manifest', () => {
     const { ledger, run } = createTestLedger();
     ledger.openGroup({ ...group, numPlaces: 1 });
     expect(() => ledger.assign([ledger.group('g')])).toThrow('cannot be trained now');
@@ -248,7 +248,7 @@ describe('time', () => {
     expect(ledger.statusOf('g')).toBe('trainable');
   });
 
-  it('gives up the place of a score that never comes', () => {
+  it('gives a place up if its score does not arrive', () => {
     const { ledger, pass, run } = createTestLedger({ scorePatienceMs: 1000 });
     ledger.openGroup({ ...group, numPlaces: 1 });
     const episodeId = run('g', 0, 'completed', null);
@@ -258,7 +258,7 @@ describe('time', () => {
     expect(ledger.statusOf('g')).toBe('group_expired');
   });
 
-  it('stops while nobody can be served', () => {
+  it('stops while no client can be served', () => {
     const { ledger, claim, pass } = createTestLedger();
     ledger.openGroup(group);
     const episodeId = claim('g', 0, 100);
@@ -270,7 +270,7 @@ describe('time', () => {
   });
 });
 
-it('treats the losses of a task that alone is lost as failures', () => {
+it('treats losses as failures if only one task has them', () => {
   const { ledger, run } = createTestLedger();
   ledger.openGroup({ groupId: 'bad', taskId: 'bad', numPlaces: 8 });
   ledger.openGroup({ groupId: 'good', taskId: 'good', numPlaces: 8, draw: 1 });

@@ -86,7 +86,7 @@ describe('several policies', () => {
     expect([lineOf(ledger.state, 'planner').step, lineOf(ledger.state, 'worker').step]).toEqual([1, 0]);
   });
 
-  it('keep a file until the checkpoints of all of them hold its steps', async () => {
+  it('keep a file until the checkpoints of all policies contain its steps', async () => {
     const { records, train } = sampled(1);
     train('planner', 'g0');
     train('worker', 'g0');

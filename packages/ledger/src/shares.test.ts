@@ -30,7 +30,7 @@ describe('quotas', () => {
     );
   });
 
-  it('carry over what rounding gives too much', () => {
+  it('carry rounding errors over to the next batch', () => {
     const parts = { lake: 0.6, sums: 0.4 };
     const first = quotasOf(parts, {}, 4);
     expect(first).toEqual({ lake: 2, sums: 2 });
@@ -72,7 +72,7 @@ describe('batches of shares', () => {
     expect(sharesIn(bench.ledger, shared)).toBe('aabb');
   });
 
-  it('lend the places of a share that nobody works for, and count them', () => {
+  it('lend the places of a share for which no client works, and count them', () => {
     const bench = createTestLedger();
     const elastic = { ...shared, isElastic: true };
     const look = { idle: new Set(['b']) };
@@ -94,13 +94,13 @@ describe('batches of shares', () => {
     });
   });
 
-  it('train what is left of a share that has no part any more', () => {
+  it('train the remaining groups of a share that no longer has a part', () => {
     const bench = createTestLedger();
     for (const share of ['old', 'a', 'a', 'b', 'b']) sample(bench, share);
     expect(sharesIn(bench.ledger, { ...shared, parts: { a: 0.5, b: 0.5 } })).toMatch(/^(aab|abb)old$/);
   });
 
-  it('have the parts that were promised for their step', () => {
+  it('have the parts that are valid for their step', () => {
     const bench = createTestLedger();
     const change = { kind: 'config' as const, revision: 1, requestId: 'r', by: '' };
     bench.ledger.append({ ...change, fromStep: 2, changes: { 'swarm.shares': { a: 0.25, b: 0.75 } } });

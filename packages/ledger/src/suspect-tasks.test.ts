@@ -11,7 +11,7 @@ it('suspects a task that is lost in three places while other tasks finish', () =
   expect(tasks.list()).toEqual(['bad']);
 });
 
-it('suspects nobody while others are lost too', () => {
+it('suspects no task while attempts of other tasks are also lost', () => {
   const tasks = new SuspectTasks();
   for (const place of ['0', '1', '2', '3']) {
     tasks.kept('good');

@@ -63,7 +63,7 @@ describe('a window of draws', () => {
     expect(step()).toMatchObject({ groups: [{ groupId: 'g0.0' }, { groupId: 'g1.0' }] });
   });
 
-  it('holds a draw of which nothing can be trained, and no later draw in its place', () => {
+  it('contains a draw that has nothing to train, and no later draw in its place', () => {
     const { draw, run, step } = createRun(rulesOf());
     while (draw());
     for (const place of [0, 1]) run('g1.0', place, place === 0 ? 'failed' : 'completed');
@@ -83,7 +83,7 @@ describe('a window of draws', () => {
     expect([draw(), draw(), draw()]).toEqual([true, true, false]);
   });
 
-  it('draws a group that the world has spoiled again, in its place', () => {
+  it('draws a group again, in its place, after an outage', () => {
     const { draw, run, step } = createRun(rulesOf());
     while (draw());
     for (const place of [0, 1]) run('g0.0', place, 'outage');
@@ -128,7 +128,7 @@ describe('a doomed group', () => {
     expect([ledger.statusOf('g0.0'), draw(), draw()]).toEqual(['group_expired', true, false]);
   });
 
-  it('still begins the places that nobody has tried', () => {
+  it('still begins the places that were not tried', () => {
     const { ledger, draw, run } = createRun(rulesOf());
     draw();
     run('g0.0', 0, 'failed');

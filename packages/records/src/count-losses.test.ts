@@ -21,7 +21,7 @@ it('counts attempts without a verdict of their judge, whether it was away or its
   });
 });
 
-it('counts what else the world lost apart from that, and does not name what did not happen', () => {
+it('counts attempts that other outages lost separately, and leaves out counts of zero', () => {
   const world = failed({ code: 'workflow_failed', outage: { source: 'environment', host: 'h' } });
   expect(count([completed], [world, world])).toEqual({ outages: 2, outage_tokens: 20 });
   expect(count([completed, failed({ code: 'workflow_failed' })])).toEqual({});

@@ -52,7 +52,7 @@ test.each<[string, readonly Said[]]>([
   expect(openRows('e', again.rows, again.bytes)).toStrictEqual(samples);
 });
 
-test('a row says nothing twice', () => {
+test('a row contains no fact twice', () => {
   const { rows } = sealRows(play([ann, { ...ann, version: 3 }, ann]).finishRows());
   expect(rows.map(({ width, spans }) => ({ width, numbers: spans.length }))).toStrictEqual([
     { width: 2, numbers: 8 },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { shortenMetadata } from './shorten-metadata.js';
 
-it('short metadata is kept as it is, and none is not recorded', () => {
+it('short metadata is kept unchanged, and empty metadata is not recorded', () => {
   expect(shortenMetadata({ answer: 42, steps: ['a', { b: null }] })).toEqual({ answer: 42, steps: ['a', { b: null }] });
   expect(shortenMetadata({})).toBeUndefined();
 });

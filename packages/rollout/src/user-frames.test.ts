@@ -12,7 +12,7 @@ it('places a failure at the innermost line of the user, below frameworks and pac
   expect(failureFrames({ code: 'timeout', stack })).toEqual([users, '    at later (/home/me/agent.ts:9:1)']);
 });
 
-it('takes no line for a place that names none', () => {
+it('takes only a line that names a place', () => {
   const stack = `Error: bad\n${ours}\n    at async Promise.all (index 0)\n    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)`;
   expect(failurePlace({ code: 'bad_output', stack })).toBeUndefined();
   expect(failurePlace({ code: 'workflow_failed', stack })).toBe(ours);

@@ -7,7 +7,7 @@ const indicesOf = (draws: Draws, wanted: number): readonly number[] =>
     .filter(({ epoch }) => epoch === wanted)
     .flatMap(({ ranges }) => ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at)));
 
-it('holds what was added in any order, once each, in as few ranges as there are', () => {
+it('contains each added draw once, in as few ranges as possible, for any order', () => {
   const random = createRandom(7);
   for (let round = 0; round < 200; round++) {
     const added: Draw[] = Array.from({ length: random.int(40) }, () => ({
@@ -25,7 +25,7 @@ it('holds what was added in any order, once each, in as few ranges as there are'
   }
 });
 
-it('of a state that has only a count, holds the first draws', () => {
+it('of a state that has only a count, contains the first draws', () => {
   expect(drawsOf({ groupsDrawn: 0 })).toEqual([]);
   expect(drawsOf({ groupsDrawn: 12 })).toEqual([{ epoch: 0, ranges: [[0, 12]] }]);
   expect(drawsOf({ groupsDrawn: 12, draws: [{ epoch: 1, ranges: [[0, 2]] }] })).toEqual([

@@ -168,7 +168,7 @@ describe('a run folder', () => {
     expect(report).not.toMatch(/<script|src=|href=|NaN|undefined/);
   });
 
-  it('draws the loss of a run without rewards, and what is held out', async () => {
+  it('draws the loss of a run without rewards, and its held-out loss', async () => {
     for (const step of [1, 2]) await run.recordStep({ step, loss: 4 / step });
     await run.recordEvaluation({ step: 2, held_out_loss: 2.5 });
     const curve = await readFile(path.join(run.dir, 'reward.svg'), 'utf8');

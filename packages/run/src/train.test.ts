@@ -46,7 +46,7 @@ async function* listSource(groups: readonly TrainingGroup[]): AsyncGenerator<Tra
 }
 
 describe('train', () => {
-  it('learns, and leaves a run folder that says how', async () => {
+  it('learns, and writes a run folder that records the training', async () => {
     const backbone = createTinyTaskBackbone(1);
     const result = await train(optionsFor(backbone, { maxSteps: 25, saveEvery: 10 }));
     const metrics = await run.readMetrics();

@@ -65,7 +65,7 @@ describe('workAhead', () => {
     expect(await short.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('ends when nobody wants further groups, also while it waits for a step', async () => {
+  it('ends when no further groups are wanted, even while it waits for a step', async () => {
     const batches = createBatches();
     const stop = new AbortController();
     const { pace } = createPace(0, 0);

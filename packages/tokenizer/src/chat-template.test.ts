@@ -84,7 +84,7 @@ test("what the template refuses is a bad request with the template's own words",
   expect(render).toThrow(/one tool call for each answer.*parallel_tool_calls: false/s);
 });
 
-test('several calls in one answer are printed as the model writes them, if the template knows one alone', () => {
+test('several calls in one answer are printed as the model writes them, if the template supports only one', () => {
   const template = createTemplate('llama3');
   const written = '{"name": "calc", "parameters": {"a":1}}; {"name": "calc", "parameters": {"a":  2}}';
   const rendered = template.render([question, callWith('{"a":1}', '{"a":  2}')], { addGenerationPrompt: false });

@@ -140,7 +140,7 @@ describe('a byte-level tokenizer', () => {
     expect(tokenizer.idOf('no such token')).toBeUndefined();
   });
 
-  test('knows a lower bound of the tokens in a string', () => {
+  test('returns a lower bound of the number of tokens of a string', () => {
     fc.assert(
       fc.property(hardText, fc.nat(300), (text, times) => {
         const long = text.normalize('NFD').repeat(times);

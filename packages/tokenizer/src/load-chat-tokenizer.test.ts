@@ -58,7 +58,7 @@ test('chat_template.jinja goes before the one in tokenizer_config.json', async (
   expect(template.render([], { addGenerationPrompt: true })).toBe('own<|im_end|>');
 });
 
-test('the end of a turn counts though the files name another end', async () => {
+test('the end of a turn of the family is used even if the files name another end', async () => {
   await write('tokenizer_config.json', { ...tokenizerConfig, eos_token: { content: '<|endoftext|>' } });
   await write('generation_config.json', { eos_token_id: [7, 276] });
   const { tokenizer, template } = await loadChatTokenizer(dir);

@@ -3,7 +3,7 @@ import { LongTexts } from './long-texts.js';
 
 const textOf = (letter: string, length: number): string => letter.repeat(length);
 
-it('encodes a long text once, and those that nobody asked for lately again', () => {
+it('encodes a long string once, and encodes it again only if it was not requested recently', () => {
   const encoded: string[] = [];
   const texts = new LongTexts((text) => {
     encoded.push(text[0] ?? '');
@@ -14,7 +14,7 @@ it('encodes a long text once, and those that nobody asked for lately again', () 
   expect(encoded).toEqual(['a', 'b', 'c', 'b']);
 });
 
-it('does not keep what is larger than all it may keep', () => {
+it('does not keep a string that is larger than the whole cache', () => {
   let numEncoded = 0;
   const texts = new LongTexts((text) => {
     numEncoded++;

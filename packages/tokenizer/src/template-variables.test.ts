@@ -21,7 +21,7 @@ it('the switch for thinking is the one that the template reads', () => {
   });
 });
 
-it('a tokenizer with variables is one for equal variables, over the same vocabulary', () => {
+it('equal variables give the same chat tokenizer, over the same vocabulary', () => {
   const chat = createChatTokenizer(createChatTokenizerFiles('qwen3'));
   const off = chat.withVariables?.({ enable_thinking: false, x: 1 });
   expect(off).toBe(chat.withVariables?.({ x: 1, enable_thinking: false }));

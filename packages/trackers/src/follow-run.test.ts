@@ -71,7 +71,7 @@ it('sends what it missed in the order of steps: wandb drops a step below the las
   ]);
 });
 
-it('reads a file anew that a resumed run has cut, so that no step is missing', async () => {
+it('reads a file from the beginning after a resumed run has cut it, so that no step is missing', async () => {
   writeFileSync(metrics(), line(1) + line(2) + line(3));
   const list = createList();
   await follow(list).close();
@@ -135,7 +135,7 @@ it('sends nothing more once it leaves the run to another process', async () => {
   expect(numSent).toBeLessThan(2);
 });
 
-it('takes a damaged bookmark for none', async () => {
+it('treats a damaged bookmark as a missing one', async () => {
   writeFileSync(metrics(), line(1));
   mkdirSync(path.join(runDir, 'trackers'));
   writeFileSync(path.join(runDir, 'trackers/list.json'), '{"metrics.jsonl":{"offset":-3}}');

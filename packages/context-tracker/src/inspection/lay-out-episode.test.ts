@@ -63,7 +63,7 @@ describe('an episode of two rows that share their prompt and an answer', () => {
     }),
   ];
 
-  test('is one branch, and two after they part', () => {
+  test('is one branch up to the fork, and two branches after it', () => {
     const { branches, treeTokens, rowTokens } = layOutEpisode(rows, turns);
     expect([treeTokens, rowTokens]).toEqual([8, 12]);
     expect(branches).toEqual([
@@ -112,7 +112,7 @@ describe('an episode of two rows that share their prompt and an answer', () => {
   });
 });
 
-describe('calls that sampled the same from the same', () => {
+describe('calls that sampled the same tokens from the same prompt', () => {
   test('are in one place, which names both', () => {
     const rows = [row([5, 8, 9], [0, 1, 1]), row([5, 8, 9], [0, 1, 1]), row([5, 8, 7], [0, 1, 1])];
     const { branches } = layOutEpisode(

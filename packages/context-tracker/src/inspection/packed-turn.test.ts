@@ -45,7 +45,7 @@ const turn = fc.record(
   },
 );
 
-test('turns that were packed, written as JSON and read again are what they were', () => {
+test('turns are unchanged after they were packed, written as JSON and read again', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 4 }), (found) => {
       const turns: readonly TurnDescription[] = found.map((each, index) => ({ ...each, index }));
@@ -55,7 +55,7 @@ test('turns that were packed, written as JSON and read again are what they were'
   );
 });
 
-test('a usual turn is written without what is as usual', () => {
+test('a usual turn is written without the usual values', () => {
   const usual: TurnDescription = {
     turnId: 'e/0',
     index: 0,

@@ -92,7 +92,7 @@ test('calls that continue the previous one are a chain, even with failed calls i
   expect(isChain(next, next, { ...next, skipped: -3 })).toBe(false);
 });
 
-test('the tree says which bits its ids have', () => {
+test('the tree returns the bits that are set in its ids', () => {
   const tree = new TokenTree();
   tree.insert(tree.root, Int32Array.from([1, 2]));
   tree.insert(tree.root, Int32Array.from([1, 65_536]));

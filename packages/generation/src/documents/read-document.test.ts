@@ -58,7 +58,7 @@ function createBomb(megabytes: number, times: number): Uint8Array {
   return Buffer.concat([local, packed, ...Array.from({ length: times }, () => entry), end]);
 }
 
-it('refuses an archive that unpacks to more than a document has, and says less', async () => {
+it('refuses an archive that unpacks to more than a document may have but declares less', async () => {
   const file = write('bomb.docx', createBomb(30, 9));
   await expect(readDocument(file)).rejects.toThrow(/bomb\.docx cannot be read: it unpacks to more than/);
 });

@@ -71,7 +71,7 @@ it('has no commit in a file before it is on the disk', () =>
     await store.close();
   }));
 
-it('writes again what nobody knows to be synced, though a recovery before was killed after it had sealed the file', () =>
+it('writes entries again that may not be synced, even if an earlier recovery was killed after it had sealed the file', () =>
   inFolder(async (dir) => {
     const store = await openOwned(dir);
     await store.commit([checkpoint(1)]);
@@ -163,7 +163,7 @@ async function onFullDisk(body: () => Promise<void>): Promise<void> {
   }
 }
 
-it('is nobody any more, once it is closed', () =>
+it('is not an owner after it was closed', () =>
   inFolder(async (dir) => {
     const store = await openOwned(dir);
     await store.close();

@@ -46,7 +46,7 @@ it('refuses a second server while the first is alive, and lets the next one in o
     await mine.close();
   }));
 
-it('lets the process exit at any moment, with what is committed', () =>
+it('lets the process exit at any moment without losing committed entries', () =>
   inFolder(async (dir) => {
     const program = `import { LmdbStore } from ${JSON.stringify(path.join(import.meta.dirname, 'lmdb-store.ts'))};
       const store = await LmdbStore.open(process.argv[1]);
@@ -109,7 +109,7 @@ it('refuses a store of another format', () =>
     await store.close();
   }));
 
-it('refuses file systems that do not keep what they promise', () => {
+it('refuses file systems that do not guarantee locks and syncs', () => {
   expect(() => requireLocalDisk('/mnt/share', () => 0x6969)).toThrow(
     'The store must be on a local disk, and /mnt/share is on nfs',
   );
@@ -144,7 +144,7 @@ it('is copied while it is written, and the copy can be continued', () =>
     await store.close();
   }));
 
-it('knows what LMDB has brought to the disk by itself, and a recovery does not write it again', () =>
+it('records which commits LMDB has synced by itself, so that a recovery does not write them again', () =>
   inFolder(async (dir) => {
     vi.useFakeTimers({ toFake: ['setInterval'] }); // stops the heartbeat, which syncs too
     try {

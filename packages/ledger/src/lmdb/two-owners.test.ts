@@ -10,7 +10,7 @@ import { LmdbStore } from './lmdb-store.js';
 
 const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
-it('deposes an owner for good that has sealed a file, and not yet begun the next one', async () => {
+it('permanently replaces an owner that has sealed a file but has not begun the next one', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));
   const program = `import { LmdbStore } from ${JSON.stringify(path.join(import.meta.dirname, 'lmdb-store.ts'))};
     const store = await LmdbStore.open(${JSON.stringify(dir)}, { takeOver: true });

@@ -42,7 +42,7 @@ async function openLedger(disk: MemoryDisk, faults: Partial<DiskFaults> = {}) {
   return { store, writer, ledger, sample, train, retire, failures };
 }
 
-it('removes a file once its groups are finished, and still knows what became of their episodes', async () => {
+it('removes a file once its groups are finished, and keeps the fate of their episodes', async () => {
   const disk = new MemoryDisk();
   const { store, ledger, writer, sample, train, retire } = await openLedger(disk);
   sample('a', 0);
@@ -92,7 +92,7 @@ it('changes nothing if a removed file comes back after a power cut', async () =>
   expect(accountOf(foldStore(new MemoryStore(disk)).state)).toEqual(before);
 });
 
-it('drops what was running when the machine went down, and says so once', async () => {
+it('drops attempts that were running when the machine went down, and records that once', async () => {
   const disk = new MemoryDisk();
   const first = await openLedger(disk);
   first.ledger.openGroup({ groupId: 'a', taskId: 'a', numPlaces: 1 });
@@ -106,7 +106,7 @@ it('drops what was running when the machine went down, and says so once', async 
   expect(foldStore(restarted.store).state.bootId).toBe('boot-2');
 });
 
-it('makes every waiter fail when the disk does, and keeps what a failed sync left in doubt', async () => {
+it('rejects every waiter if the disk fails, and a recovery secures the entries that may not be synced', async () => {
   let isBroken = false;
   const disk = new MemoryDisk();
   const fails = (operation: DiskOperation): boolean => operation === 'sync' && isBroken;

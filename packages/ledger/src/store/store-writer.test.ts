@@ -30,7 +30,7 @@ async function openWriter() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('writes in one transaction what comes while it gathers, and resolves nothing before', async () => {
+it('writes all records that arrive while it gathers in one transaction, and resolves nothing before', async () => {
   const { append, commits, goOn } = await openWriter();
   let numTold = 0;
   const first = append(1).then(() => numTold++);

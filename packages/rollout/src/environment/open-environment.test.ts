@@ -83,7 +83,7 @@ async function walk(_task: Task, tuner: Tuner): Promise<{ reward: number }> {
 }
 
 describe('a session', () => {
-  it('says what is wrong with an answer that holds itself', async () => {
+  it('says what is wrong with an answer that contains itself', async () => {
     const { environment } = createCounter();
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
@@ -240,7 +240,7 @@ describe('failures', () => {
     expect(episode).toMatchObject({ error: { outage: { source: 'environment' } } });
   });
 
-  it('counts what the environment refused as the failure of the agent', async () => {
+  it('counts a refusal of the environment as a failure of the agent', async () => {
     const { environment } = createCounter({
       onStep: () => {
         throw new EnvironmentError('limit', 'The program ran for more than 10 s.');
@@ -252,7 +252,7 @@ describe('failures', () => {
     expect(isAgentsFailure(episode.error)).toBe(true);
   });
 
-  it('counts an unusable answer of the environment as nobody’s wrong answer', async () => {
+  it('does not count an unusable answer of the environment as a wrong answer', async () => {
     const environment: Environment = {
       open: async () => ({
         observation: { text: '' },
@@ -267,7 +267,7 @@ describe('failures', () => {
     expect(isAgentsFailure(episode.error)).toBe(false);
   });
 
-  it('stops the run if there is no environment, or if it lacks what is asked', async () => {
+  it('stops the run if there is no environment, or if it lacks the method that is called', async () => {
     await expect(run(walk, undefined)).rejects.toThrow(/has none\. Set environment\.protocol/);
     const toolsOnly: Environment = {
       open: async () => ({ observation: { text: '' }, tools: [], call: async () => ({ text: '' }), close: () => {} }),
@@ -327,7 +327,7 @@ describe('the verdict of the session', () => {
     expect(await run(closing(true), environment, { judge: judge(true) })).toMatchObject({ reward: 0.5 });
   });
 
-  it('is nobody’s wrong answer if the environment refuses to give it', async () => {
+  it('does not count as a wrong answer if the environment refuses to give it', async () => {
     const { environment } = createCounter();
     const broken: Environment = {
       open: async (...given) => ({
@@ -350,7 +350,7 @@ describe('the verdict of the session', () => {
     expect(episode).toMatchObject({ status: 'failed', error: { outage: { source: 'environment' } } });
   });
 
-  it('is not asked for if nobody needs it', async () => {
+  it('is not requested if it is not needed', async () => {
     const { environment, seen } = createCounter();
     expect(await run(half, environment, { judge: judge(false) })).toMatchObject({ reward: -1 });
     expect(seen.evaluations).toBe(0);

@@ -35,7 +35,7 @@ it('keeps a key that JSON allows and assignment does not', () => {
   expect(JSON.stringify(copy)).toBe('{"__proto__":{"a":1}}');
 });
 
-it('copies what holds itself', () => {
+it('copies a value that contains itself', () => {
   const given: { self?: unknown; list: unknown[] } = { list: [] };
   given.self = given;
   given.list.push(given.list);

@@ -29,7 +29,7 @@ describe('the message of a failed episode', () => {
     );
   });
 
-  it('says nothing twice, and ends for causes that go in a circle', () => {
+  it('repeats no message, and ends if the causes form a circle', () => {
     const own = new EngineError('failed', 'The engine failed: out of memory', { cause: new Error('out of memory') });
     expect(toEpisodeError(own).message).toBe('The engine failed: out of memory');
     const circle = new Error('round');

@@ -80,7 +80,7 @@ it('leaves out places that failed, and those with a reward of their workflow', a
   expect(asked).toEqual([[40, 20]]);
 });
 
-it('gives nobody a reward if it fails, or gives too few verdicts', async () => {
+it('gives no rewards if it fails or returns too few verdicts', async () => {
   const failing: GroupJudge = { judgeGroup: () => Promise.reject(new Error('broken')) };
   const short: GroupJudge = { judgeGroup: () => [{ reward: 1, isSuccess: true }] };
   for (const judge of [failing, short]) {

@@ -49,7 +49,7 @@ it('waits longer each time, and takes the verdict when it comes', async () => {
   expect(notices).toHaveLength(7);
 });
 
-it('gives up after its patience, with what the judge said last', async () => {
+it('gives up after its patience, with the last error of the judge', async () => {
   const { answer, gaps } = ask([], 10_000);
   await expect(answer).rejects.toBeInstanceOf(JudgeError);
   expect(gaps).toEqual([1000, 2000, 4000]);
@@ -71,7 +71,7 @@ it('asks at once when the judge has answered another episode', async () => {
   expect(listeners.size).toBe(0);
 });
 
-it('sleeps the next gap out if the judge has an answer for others alone, and gives up in time', async () => {
+it('waits for the whole next gap if the judge answers only other episodes, and gives up in time', async () => {
   const { answer, gaps, woken } = ask([], 10_000, () => true);
   await expect(answer).rejects.toBeInstanceOf(JudgeError);
   expect(woken).toEqual([true, false, true, false, true, false]);

@@ -17,7 +17,7 @@ function open(options: Partial<OpenEpisodeOptions> = {}, signal?: AbortSignal): 
 }
 
 describe('an open episode', () => {
-  it('gives out models without a workflow, and writes down what they say', async () => {
+  it('gives out models without a workflow, and records their answers', async () => {
     const episode = open();
     await episode.createModel(writer).generate(request);
     expect(episode.record()).toMatchObject({ calls: { answered: 1 }, turns: [{ agentName: 'writer' }] });
@@ -36,7 +36,7 @@ describe('an open episode', () => {
     expect(engine.requests.map((each) => each.request.episodeId)).toEqual(['e1', 'e1']);
   });
 
-  it('is over once it is finished, and then says the same again', async () => {
+  it('ends when it is finished, and then returns the same record again', async () => {
     const episode = open();
     const model = episode.createModel(writer);
     await model.generate(request);
@@ -46,7 +46,7 @@ describe('an open episode', () => {
     expect(episode.signal.aborted).toBe(true);
   });
 
-  it('keeps what it has recorded when it fails, and gives its models the reason', async () => {
+  it('keeps its record when it fails, and its models report the reason', async () => {
     const episode = open();
     const model = episode.createModel(writer);
     await model.generate(request);
@@ -76,7 +76,7 @@ describe('wrapModel', () => {
     });
   };
 
-  it('keeps its state for all agents of an episode, and begins anew with the next', async () => {
+  it('keeps its state for all agents of an episode, and starts again for the next episode', async () => {
     for (let repeat = 0; repeat < 2; repeat++) {
       const episode = open({ wrapModel: oneCall });
       await episode.createModel(writer).generate(request);
@@ -85,7 +85,7 @@ describe('wrapModel', () => {
     }
   });
 
-  it('reaches what a tuner gives out, its HTTP address included, but not a debug model', async () => {
+  it('wraps all models of a tuner, including those behind its HTTP address, but no debug model', async () => {
     const served: ChatModel[] = [];
     const host = {
       open: ({ model }: { readonly model: ChatModel }) => {

@@ -219,7 +219,7 @@ describe('a failed episode', () => {
     expect(failureOf(await episode).code).toBe('aborted');
   });
 
-  it('says what the engine said, also through a framework’s own error', async () => {
+  it('contains the message of the engine, even inside an error of a framework', async () => {
     const workflow: WorkflowSource = async (_task, tuner) => {
       await say(tuner, 'word '.repeat(300)).catch((cause: unknown) => {
         throw new Error('framework: request failed', { cause });
@@ -254,7 +254,7 @@ describe('a failed episode', () => {
 });
 
 describe('a judge', () => {
-  it('is asked where there is no reward, with the output', async () => {
+  it('is asked if there is no reward, with the output', async () => {
     const judge = { judge: vi.fn((): Verdict => ({ reward: 0.25, isSuccess: false })) };
     expect(await run(() => ({ reward: null, metadata: { answer: 4 } }), { judge })).toMatchObject({
       status: 'completed',
@@ -312,7 +312,7 @@ describe('a judge that gives no verdict in time', () => {
     },
   );
 
-  it('is asked again with as much time once more', async () => {
+  it('is asked again with the same time limit', async () => {
     let asked = 0;
     const judge = {
       judge: (): Promise<Verdict> | Verdict =>

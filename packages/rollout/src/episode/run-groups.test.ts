@@ -165,7 +165,7 @@ describe('runGroups', () => {
 });
 
 describe('an end before the end', () => {
-  it('by signal aborts what runs and yields no more', async () => {
+  it('by a signal aborts running episodes and yields no more groups', async () => {
     const stop = new AbortController();
     let running = 0;
     let aborted = 0;
@@ -186,7 +186,7 @@ describe('an end before the end', () => {
     expect(aborted).toBe(4);
   });
 
-  it('by leaving the loop aborts what runs and closes the tasks', async () => {
+  it('by leaving the loop aborts running episodes and closes the tasks', async () => {
     let isClosed = false;
     function* tasks(): Generator<Task> {
       try {
@@ -238,7 +238,7 @@ describe('toEpisodeGroup', () => {
     return { reward: message.content.length };
   };
 
-  it('passes on what single targets and turns earned, but not of a failed episode', async () => {
+  it('keeps the rewards of single targets and turns, except those of a failed episode', async () => {
     const paid: WorkflowSource = async (_task, tuner) => {
       const model = tuner.selectModel({ agentName: 'a' }, (given) => given);
       await model.generate({ messages: [{ role: 'user', content: 'hi' }] });
@@ -303,7 +303,7 @@ describe('attempts', () => {
   }
   const seen: { readonly episodeId: string; readonly seed: number; readonly attempt: number | undefined }[] = [];
 
-  it('repeat what the world lost with the same seed, and keep what was lost apart from the group', async () => {
+  it('repeat attempts that an outage lost with the same seed, and keep the lost ones apart from the group', async () => {
     const workflow: WorkflowSource = async (_task, tuner) => {
       await tuner
         .selectModel({ agentName: 'a' }, (model) => model)
@@ -327,7 +327,7 @@ describe('attempts', () => {
     expect(new Set(ofPlace.map(({ seed }) => seed)).size).toBe(1);
   });
 
-  it('are never a reward under any policy if the world or the judge failed', async () => {
+  it('never get a reward under any policy if an outage or the judge caused the failure', async () => {
     const workflow: WorkflowSource = (task) => {
       if (task.taskId === 't0') throw outage();
       return task.taskId === 't1' ? {} : { reward: 1 };
@@ -342,7 +342,7 @@ describe('attempts', () => {
       expect(groups.map((group) => toEpisodeGroup(group, policy)?.episodes.length)).toEqual([undefined, undefined, 2]);
   });
 
-  it('end without a reward if the judge stays away for longer than its patience', async () => {
+  it('end without a reward if the judge cannot be reached for longer than the patience', async () => {
     const judge = {
       judge: (): Verdict => {
         throw outage();

@@ -19,7 +19,7 @@ describe('Stragglers', () => {
     expect(await Promise.all(slow)).toEqual(Array(2).fill({ result: 'cut', isGivenUp: true }));
   });
 
-  it('waits while episodes wait for a worker, while the world is down, and while more than half are running', async () => {
+  it('waits while episodes wait for a worker, during an outage, and while more than half are running', async () => {
     let isPaused = true;
     let looks = 0;
     const stragglers = open({ patienceMs: 1, isPaused: () => (looks++, isPaused) });

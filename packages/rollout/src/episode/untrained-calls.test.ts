@@ -106,7 +106,7 @@ describe('an agent that does not learn', () => {
     ]);
   });
 
-  it('has none of its calls recorded where it made none', async () => {
+  it('has no recorded calls if it made none', async () => {
     expect(await run(() => ({ reward: 1 }))).not.toHaveProperty('untrainedCalls');
   });
 });

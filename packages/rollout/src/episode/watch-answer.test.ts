@@ -94,7 +94,7 @@ describe('a streamed answer', () => {
     expect(iterated.outcomes).toEqual([said('Hello')]);
   });
 
-  it('that fails on its way, or is left, has what it had', async () => {
+  it('that fails or is left early keeps the part that was read', async () => {
     const failing = watch(piecesOf({ choices: [{ delta: { content: 'He' } }] }, new Error('cut off')));
     await expect(drain(failing.given)).rejects.toThrow('cut off');
     expect(failing.outcomes).toEqual([{ error: new Error('cut off') }]);

@@ -51,7 +51,7 @@ describe('an answer that its schema does not allow is counted as malformed', () 
     expect(episode.finish().calls.malformedJson).toBe(malformedJson);
   });
 
-  it('and the description of what is wanted is said', async () => {
+  it('and the description of the format is in the prompt', async () => {
     const { episode, tuned } = model('{}');
     await tuned.generate({
       messages,

@@ -54,7 +54,7 @@ describe('an answer', () => {
     );
   });
 
-  it('counts what is wrong with it, the same whether streamed or not', async () => {
+  it('counts its mistakes, in the same way if it is streamed', async () => {
     const replies = [callText('add', '{"a": '), callText('nope', '{}'), 'not json', callText('add', '{"a": 1}')];
     const counts = await Promise.all(
       [undefined, () => {}].map(async (onDelta) => {
@@ -125,7 +125,7 @@ describe('sampling', () => {
     expect(engine.requests).toHaveLength(0);
   });
 
-  it('cuts at the context length, and says length', async () => {
+  it('stops at the context length, with the finish reason length', async () => {
     const { model, engine } = open(['a very long answer '.repeat(20)], { contextLength: 60 });
     const response = await model.generate(ask);
     expect(response.finishReason).toBe('length');
@@ -194,7 +194,7 @@ describe('stop texts', () => {
     }
   });
 
-  it('are not searched for in what a forced call was made to begin with', async () => {
+  it('are not searched for in the opening of a forced call', async () => {
     const { model } = open([' "add", "arguments": {"a": 1}}\n</tool_call>']);
     const request = { ...ask, tools, toolChoice: 'required' as const, sampling: { stop: ['{"name"'] } };
     const { message } = await model.generate(request);

@@ -61,7 +61,7 @@ describe('a call that is marked as not trained', () => {
 });
 
 describe('counting the tokens of a prompt', () => {
-  it('gives what the answer then says, and leaves nothing behind', async () => {
+  it('gives the number that the answer reports, and records nothing', async () => {
     const { model, finish, engine } = open();
     if (!isCountingChatModel(model)) throw new Error('the tuned model counts');
     const { message } = await model.generate(question);

@@ -39,11 +39,11 @@ describe('an outage', () => {
     expect(outageOf(thrown)).toMatchObject({ source: 'debug_model', host: 'debug model of writer' });
   });
 
-  it('is what our own engine could not do', () => {
+  it('is a failure of our own engine', () => {
     expect(outageOf(new EngineError('failed', 'the worker died'))).toMatchObject({ source: 'engine' });
   });
 
-  it('is what a workflow or a judge says is one', () => {
+  it('is an error that a workflow or a judge declares to be one', () => {
     const outage = new Outage('the sandbox has no machine left', { host: 'sandbox.example' });
     expect(outageOf(new Error('x', { cause: outage }))).toMatchObject({ source: 'workflow', host: 'sandbox.example' });
     expect(outageOf(new JudgeError('judge_failed', 'x', { cause: outage }))).toMatchObject({ source: 'judge' });

@@ -157,7 +157,7 @@ describe('the index', () => {
     expect(await readFile(indexFile(run, 1), 'utf8')).toBe(text);
   });
 
-  it('of an episodes file that another run has written anew is not believed', async () => {
+  it('is not used if another run has rewritten the file of episodes', async () => {
     const run = await newRun();
     await run.recordStep({ step: 1 }, [completed, failed]);
     const lines = (await readFile(linesFile(run, 1), 'utf8')).trimEnd().split('\n');
@@ -198,7 +198,7 @@ describe('the index', () => {
     expect(await index.rowsOf(1, await index.size(1))).toEqual([]);
   });
 
-  it('that cannot be written ends no run, and is said once', async () => {
+  it('that cannot be written does not end the run, and is reported once', async () => {
     const notices: string[] = [];
     const { dir: runDir } = await newRun();
     const run = await openRunFolder(runDir, { onNotice: (message) => notices.push(message) });
@@ -207,7 +207,7 @@ describe('the index', () => {
     expect(notices).toEqual([expect.stringMatching(/index of the episodes could not be written/)]);
   });
 
-  it('holds the same as the lines for any content of episodes', async () => {
+  it('contains the same facts as the lines, for any content of episodes', async () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const text = fc.string({ unit: 'grapheme' });
     const episode = fc.record(

@@ -35,7 +35,7 @@ const others = {
 };
 
 describe('a template without a place for tools', () => {
-  it('gets them in the system prompt, after what that says by itself', () => {
+  it('gets them in the system prompt, after its own text', () => {
     const { template } = open('plain');
     const prompt = template.render([question], asked);
     expect(prompt).toMatch(/^<\|im_start\|>system\nYou are a small model\.\n\n# Tools\n/);
