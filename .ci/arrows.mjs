@@ -9,6 +9,7 @@ export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
   '@agentjet/probe': ['@agentjet/core'],
+  '@agentjet/audit': ['@agentjet/core'],
   '@agentjet/diagnose': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/model-hub': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],
@@ -117,6 +118,7 @@ export const arrows = {
     '@agentjet/tokenizer',
   ],
   '@agentjet/job': [
+    '@agentjet/audit',
     '@agentjet/core',
     '@agentjet/inputs',
     '@agentjet/local-run',

@@ -1,15 +1,16 @@
 export type { Calibration } from '@agentjet/judges';
-export {
-  AgentJetJob,
-  type CalibrateOptions,
-  type EvaluateOptions,
-  type ProbeOptions,
-  type RunOptions,
-  type TuneOptions,
-} from './job.js';
+export { AgentJetJob } from './job.js';
+export type {
+  AuditOptions,
+  CalibrateOptions,
+  EvaluateOptions,
+  ProbeOptions,
+  RunOptions,
+  TuneOptions,
+} from './run-options.js';
 export type { JobOptions } from './job-options.js';
 export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
-export type { ProbeReport, Rate, TemperatureReport } from '@agentjet/job';
+export type { AlarmReport, AuditReport, PlayReport, ProbeReport, Rate, TemperatureReport } from '@agentjet/job';
 export type { Evaluation, JobEvent, JobListener, JobResult, SftResult } from '@agentjet/records';
 export {
   openFrozenModel,

@@ -27,51 +27,19 @@ import {
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
 import type { GivenInputs } from '@agentjet/inputs';
-import type { ProbeReport } from '@agentjet/job';
+import type { AuditReport, ProbeReport } from '@agentjet/job';
 import { readJobData, type JobData } from '@agentjet/inputs/data';
 import type { Evaluation, JobListener, JobResult, SftResult } from '@agentjet/records';
 import { toConfigInput, type JobOptions } from './job-options.js';
+import type {
+  AuditOptions,
+  CalibrateOptions,
+  EvaluateOptions,
+  ProbeOptions,
+  RunOptions,
+  TuneOptions,
+} from './run-options.js';
 import { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
-
-export type RunOptions = {
-  /** Default: a line per event on stderr. */
-  readonly onEvent?: JobListener;
-  /** Aborting it finishes the step, saves a checkpoint and ends with `isInterrupted`. */
-  readonly signal?: AbortSignal;
-};
-
-export type TuneOptions = RunOptions & {
-  /** True continues from the last checkpoint of the experiment's newest run. A string is the run folder to continue. */
-  readonly resume?: boolean | string;
-  /**
-   * With `resume`, continues from this checkpoint, such as `step-20`, and not from the last one. Later checkpoints are
-   * set aside.
-   */
-  readonly from?: string;
-};
-
-export type EvaluateOptions = RunOptions & {
-  /** A run folder (its last checkpoint), a checkpoint, or any model folder. Default: `model.path`. */
-  readonly checkpoint?: string;
-};
-
-export type ProbeOptions = RunOptions & {
-  /** The least number of tasks. Default: 16. More are probed if there is time. */
-  readonly tasks?: number;
-  /** Temperatures in addition to `rollout.temperature`. Default: 0.7 if that is above 0.85, otherwise 1. */
-  readonly temperatures?: readonly number[];
-};
-
-export type CalibrateOptions = {
-  /**
-   * A label of at least this value is a success. `is_success`, or a label of true or false, overrides this. Default: half
-   * of the highest label.
-   */
-  readonly successFrom?: number | null;
-  /** The number of concurrent examples. Default: 8. */
-  readonly parallel?: number;
-  readonly signal?: AbortSignal;
-};
 
 /** The program of the processes of `rollout.workflow_processes`. */
 const workflowProcess = new URL('./workflow-process.js', import.meta.url);
@@ -283,6 +251,18 @@ export class AgentJetJob {
     const onEvent = await listenerOf(options);
     const { config, inputs } = await this.#load(onEvent, options.signal);
     return probeModel(config, { ...options, inputs, onEvent });
+  }
+
+  /**
+   * Finds out what the reward pays before a run relies on it: the workflow is played by scripted models that solve
+   * nothing, and by one that gives right answers. No model is loaded. If the signal aborts, the report has what is
+   * known by then.
+   */
+  async auditReward(options: AuditOptions = {}): Promise<AuditReport> {
+    const { auditReward } = await loadRunning();
+    const onEvent = await listenerOf(options);
+    const { config, inputs } = await this.#load(onEvent, options.signal);
+    return auditReward(config, { ...options, inputs, onEvent });
   }
 
   /**

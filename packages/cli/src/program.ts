@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addJudge } from './judge-program.js';
 import { addSwarm, overridesHelp } from './swarm-program.js';
 
 /** Parses the command line. The commands themselves are loaded when they run, so `--help` starts fast. */
@@ -48,12 +49,6 @@ export type CheckFlags = ModelFlags & {
   readonly gpuMemory?: string;
   readonly gpuName?: string;
 };
-export type JudgeFlags = {
-  readonly conf: string;
-  readonly examples: string;
-  readonly successFrom?: string;
-  readonly json?: boolean;
-};
 export type DoctorFlags = { readonly json?: boolean };
 export type StudioFlags = { readonly host?: string; readonly port?: string; readonly json?: boolean };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
@@ -81,6 +76,7 @@ Examples:
   ajet inspect <run> <episode>                             an episode token by token
   ajet studio                                              all runs in a browser: curves, groups, episodes
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
+  ajet judge --conf m.yaml --audit                         what the reward pays for, before a run is spent on it
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
@@ -247,25 +243,6 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
       setExitCode(
         await initProject(folder, { framework: options.framework, model: options.model, version: readVersion() }),
       );
-    });
-}
-
-function addJudge(program: Command, setExitCode: (code: number) => void): void {
-  program
-    .command('judge')
-    .description('Asks the judge about answers that people have scored, and says how well they agree.')
-    .usage('--conf <file.yaml> --examples <labelled.jsonl> [key.path=value ...]')
-    .argument('[overrides...]', overridesHelp)
-    .requiredOption('--conf <file>', 'the YAML file with task_judge')
-    .requiredOption(
-      '--examples <file>',
-      "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line",
-    )
-    .option('--success-from <score>', 'lowest label of a success; default: half of the highest label')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (overrides: string[], flags: JudgeFlags) => {
-      const { judgeExamples } = await import('./commands/judge-examples.js');
-      setExitCode(await judgeExamples(flags, overrides));
     });
 }
 

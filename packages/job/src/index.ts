@@ -1,3 +1,5 @@
+export { auditReward } from './audit/audit-reward.js';
+export type { AuditReport, AlarmReport, PlayReport } from '@agentjet/audit';
 export { evaluateModel } from './evaluate-model.js';
 export { probeModel } from './probe/probe-model.js';
 export type { ChosenSetting, ProbeReport, Range, Rate, StepForecast, TemperatureReport } from './probe/probe-report.js';

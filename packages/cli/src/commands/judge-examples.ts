@@ -1,16 +1,20 @@
-import { AgentJetError, AgentJetJob, ConfigError, type Calibration } from 'agentjet';
+import { AgentJetError, AgentJetJob, type Calibration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
-import type { JudgeFlags } from '../program.js';
+import type { JudgeFlags } from '../judge-program.js';
+import { toNumber } from './number-flags.js';
 
-/** Runs `ajet judge` and returns the exit code. */
-export async function judgeExamples(flags: JudgeFlags, overrides: readonly string[]): Promise<number> {
+/** Runs `ajet judge --examples` and returns the exit code. */
+export async function judgeExamples(
+  flags: JudgeFlags & { readonly conf: string; readonly examples: string },
+  overrides: readonly string[],
+): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
       const job = new AgentJetJob().loadJobFromYaml(flags.conf, overrides);
-      const successFrom = toNumber(flags.successFrom);
+      const successFrom = toNumber(flags.successFrom, '--success-from') ?? null;
       const report = await job.calibrateJudge(flags.examples, { signal, successFrom });
       for (const line of describe(report)) output.writeLine(line);
       output.writeJson(toJson(report));
@@ -18,13 +22,6 @@ export async function judgeExamples(flags: JudgeFlags, overrides: readonly strin
       throw new AgentJetError('nothing_judged', `The judge gave no verdict. The first failure: ${report.firstFailure}`);
     },
   );
-}
-
-function toNumber(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value)) return value;
-  throw new ConfigError('wrong_type', `--success-from is ${JSON.stringify(text)}, not a number.`);
 }
 
 const show = (value: number | null): string => (value === null ? 'none' : value.toFixed(3));

@@ -3,6 +3,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ProbeFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
+import { toCount } from './number-flags.js';
 import { describeProbe } from './probe-lines.js';
 import { toProbeJson } from './probe-json.js';
 
@@ -36,12 +37,6 @@ function failureOf({ temperatures, advice }: ProbeReport): string {
   const lost = temperatures.reduce((sum, { lostEpisodes }) => sum + lostEpisodes, 0);
   const why = advice.length === 0 ? (lost > 0 ? `${lost} were lost to outages.` : '') : advice.join(' ');
   return `No episode completed, so the probe says nothing about the model. ${why}`.trim();
-}
-
-function toCount(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value;
-  throw new ConfigError('wrong_type', `--tasks is ${JSON.stringify(text)}, not a number of tasks such as 32.`);
 }
 
 function toTemperatures(text: string): readonly number[] {

@@ -1,0 +1,89 @@
+import { wilsonInterval, type Interval } from '@agentjet/core/success';
+import type { Play } from './plan-plays.js';
+
+/** The outcome of one episode. `lost` episodes ended without a verdict because of an outage, and are not counted. */
+export type Outcome = { readonly taskId: string; readonly said: string } & (
+  | { readonly kind: 'scored'; readonly reward: number; readonly isSuccess: boolean }
+  /** `reward` is what a run would give: null if it leaves the episode out. */
+  | { readonly kind: 'failed'; readonly message: string; readonly reward: number | null }
+  | { readonly kind: 'lost' }
+);
+
+export type Scored = Extract<Outcome, { readonly kind: 'scored' }>;
+
+/** All episodes of one play. */
+export type Played = { readonly play: Play; readonly outcomes: readonly Outcome[] };
+
+export const isScored = (outcome: Outcome): outcome is Scored => outcome.kind === 'scored';
+
+const rewardsOf = (outcomes: readonly Outcome[]): readonly number[] =>
+  outcomes.flatMap((outcome) => (outcome.kind === 'lost' || outcome.reward === null ? [] : [outcome.reward]));
+
+/** How rewards are read: which of them are paid, and on which scale. */
+export type RewardScale = {
+  /** The lowest reward that counts as paid. Null: no reward counts as a success, and the user named none. */
+  readonly threshold: number | null;
+  readonly isGiven: boolean;
+  /** The lowest reward, at most 0, and the highest. */
+  readonly lowest: number;
+  readonly highest: number;
+  /** All different rewards, ascending. More than two: the reward has parts. */
+  readonly levels: readonly number[];
+};
+
+/**
+ * Reads the scale from all episodes. Without a given threshold, a reward is paid if it is at least as high as the
+ * lowest reward of a success.
+ */
+export function readScale(outcomes: readonly Outcome[], given: number | null): RewardScale {
+  const levels = [...new Set(rewardsOf(outcomes).map((reward) => Number(reward.toFixed(6))))].sort((a, b) => a - b);
+  const successes = outcomes.filter(isScored).flatMap(({ reward, isSuccess }) => (isSuccess ? [reward] : []));
+  const lowest = Math.min(0, levels[0] ?? 0);
+  return {
+    threshold: given ?? (successes.length === 0 ? null : Math.min(...successes)),
+    isGiven: given !== null,
+    lowest,
+    highest: levels.at(-1) ?? lowest,
+    levels,
+  };
+}
+
+export function isPaid({ reward, isSuccess }: Scored, { threshold, isGiven, lowest }: RewardScale): boolean {
+  if (threshold === null) return false;
+  return isGiven || threshold > lowest ? reward >= threshold : isSuccess;
+}
+
+/** A share in 0..1, with its 95% interval. */
+export type Estimate = Interval & { readonly value: number };
+
+/**
+ * The share of episodes that were paid. Failed episodes were not. Null if no episode counts. Each episode is a trial: if
+ * tasks are played more than once, these are all the tasks that there are.
+ */
+export function estimatePaid({ outcomes }: Played, scale: RewardScale): Estimate | null {
+  const counted = outcomes.filter(({ kind }) => kind !== 'lost');
+  const numPaid = counted.filter((outcome) => isScored(outcome) && isPaid(outcome, scale)).length;
+  return counted.length === 0 ? null : estimateShare(numPaid / counted.length, counted.length);
+}
+
+const estimateShare = (value: number, trials: number): Estimate => ({ value, ...wilsonInterval(value, trials) });
+
+/** The mean reward, as a share of the range from the lowest to the highest reward. Null if no episode has one. */
+export function estimateEarned({ outcomes }: Played, { lowest, highest }: RewardScale): Estimate | null {
+  const shares = rewardsOf(outcomes).map((reward) => (highest > lowest ? (reward - lowest) / (highest - lowest) : 0));
+  const mean = meanOf(shares);
+  if (mean === null) return null;
+  if (shares.every((share) => share === 0 || share === 1)) return estimateShare(mean, shares.length);
+  const variance = shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / Math.max(1, shares.length - 1);
+  const margin = quantile * Math.sqrt(variance / shares.length);
+  return { value: mean, low: mean - margin, high: mean + margin };
+}
+
+/** Student's quantile of 97.5% for 20 episodes. */
+const quantile = 2.09;
+
+export const meanReward = ({ outcomes }: Played): number | null => meanOf(rewardsOf(outcomes));
+
+function meanOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import { overridesHelp } from './swarm-program.js';
+
+/** `ajet judge`: questions about a reward. Which one is asked depends on the flags. */
+export type JudgeFlags = {
+  readonly conf?: string;
+  readonly examples?: string;
+  readonly successFrom?: string;
+  readonly audit?: boolean;
+  readonly expected?: string;
+  readonly tasks?: string;
+  readonly failOn?: string;
+  readonly json?: boolean;
+};
+
+const examples = `
+Examples:
+  ajet judge --conf agent.yaml --audit                          what does the reward pay for
+  ajet judge --conf agent.yaml --audit --expected answer        ... compared with what right answers earn
+  ajet judge --conf agent.yaml --audit --fail-on paid           ... exit with 1 if something that solves nothing is paid
+  ajet judge --conf agent.yaml --examples labelled.jsonl        does the judge agree with people`;
+
+export function addJudge(program: Command, setExitCode: (code: number) => void): void {
+  const judge = program
+    .command('judge')
+    .description('Checks a reward: what it pays for, and whether it agrees with people.')
+    .usage('--conf <file.yaml> (--audit | --examples <labelled.jsonl>) [options] [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .option('--conf <file>', 'the YAML file of the job')
+    .option('--audit', 'play the workflow with scripted models that solve nothing, and with right answers')
+    .option(
+      '--expected <field>',
+      "with --audit: the field of the tasks' metadata that holds the right answer; default: the field that the judge reads",
+    )
+    .option('--tasks <number>', 'with --audit: number of tasks; default: 20, and 10 if the judge asks a model')
+    .option('--fail-on <what>', 'with --audit: paid exits with 1 if a strategy that solves nothing is paid')
+    .option(
+      '--examples <file>',
+      "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line",
+    )
+    .option(
+      '--success-from <score>',
+      'the lowest reward (with --examples, the lowest label) of a success; default: the verdicts say it (with --examples, half of the highest label)',
+    )
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .addHelpText('after', examples)
+    .action(async (overrides: string[], flags: JudgeFlags) => setExitCode(await run(judge, flags, overrides)));
+}
+
+/** The flags that belong to each question. */
+const flagsOf = {
+  audit: ['expected', 'tasks', 'failOn', 'successFrom'],
+  examples: ['successFrom'],
+} as const;
+
+async function run(command: Command, flags: JudgeFlags, overrides: readonly string[]): Promise<number> {
+  const refuse = (message: string): never => command.error(`error: ${message}`, { exitCode: 1 });
+  const asked = (['audit', 'examples'] as const).filter((name) => flags[name] !== undefined);
+  const [question] = asked;
+  if (question === undefined || asked.length > 1)
+    return refuse(
+      `name one of --audit and --examples${asked.length > 1 ? `, not ${asked.map((name) => `--${name}`).join(' and ')}` : ''}; \`ajet judge --help\` explains them.`,
+    );
+  const allowed: readonly string[] = flagsOf[question];
+  const stray = Object.values(flagsOf)
+    .flat()
+    .find((name) => flags[name] !== undefined && !allowed.includes(name));
+  if (stray !== undefined) return refuse(`${toFlag(stray)} has no effect with --${question}. Leave it out.`);
+  const { conf, examples: file } = flags;
+  if (conf === undefined) return refuse(`--${question} needs --conf <file.yaml>, the YAML file of the job.`);
+  if (file !== undefined) {
+    const { judgeExamples } = await import('./commands/judge-examples.js');
+    return judgeExamples({ ...flags, conf, examples: file }, overrides);
+  }
+  const { auditReward } = await import('./commands/audit-reward.js');
+  return auditReward({ ...flags, conf }, overrides);
+}
+
+const toFlag = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
