@@ -10,7 +10,7 @@ export function wrongAnswer({ answer, answers, random }: Scene): string {
 }
 
 /** An answer that no task is likely to have. */
-export const madeUpNumber = '7319042';
+const madeUpNumber = '7319042';
 
 /** Returns up to `count` wrong answers with the right one among them, neither first nor last. */
 export function hideAmongWrong(scene: Scene, count: number): readonly string[] {

@@ -48,7 +48,7 @@ export function readScale(outcomes: readonly Outcome[], given: number | null): R
   };
 }
 
-export function isPaid({ reward, isSuccess }: Scored, { threshold, isGiven, lowest }: RewardScale): boolean {
+function isPaid({ reward, isSuccess }: Scored, { threshold, isGiven, lowest }: RewardScale): boolean {
   if (threshold === null) return false;
   return isGiven || threshold > lowest ? reward >= threshold : isSuccess;
 }
