@@ -204,10 +204,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
       send('response.created', { response });
       send('response.in_progress', { response });
     },
-    /**
-     * Keeps the logprobs of the tokens, and sends them with the next text. The answer that `finish` gets has all
-     * logprobs.
-     */
+    /** Keeps the logprobs and sends them with the next text. The answer that `finish` gets has all of them. */
     tokens: (tokens: Logprobs): void => pending.add(tokens),
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
