@@ -10,7 +10,18 @@ export const cutAnswers: Cause = {
   name: 'cut_answers',
   needs: ['cut'],
   threshold: '5% of the answers in the last quarter of the run: each is rewarded as an unfinished answer',
-  explains: ['length_drift', 'never_solved', 'format_not_met', 'hollow_reward', 'stopped_learning', 'no_gain'],
+  explains: [
+    'length_drift',
+    'never_solved',
+    'format_not_met',
+    'tools_not_called',
+    'tools_refused',
+    'temperature_too_low',
+    'zero_gradients',
+    'hollow_reward',
+    'stopped_learning',
+    'no_gain',
+  ],
   look({ figures: { cut }, episodes, settings }) {
     if (cut === undefined) return undefined;
     const late = between(cut, 0.75, 1);

@@ -1,0 +1,373 @@
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom, deriveSeed } from '@agentjet/core';
+import { nanoModelDir } from '@agentjet/nano';
+import { asModel, ReActAgent, Toolkit } from '@agentjet/react';
+import { AgentJetJob, type Task, type Tuner, Workflow, type WorkflowOutput } from 'agentjet';
+import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
+import { drawTasks as drawLakes } from '#tutorial/frozen-lake/lake-tasks.js';
+import { calculate, maxCalls, systemPrompt } from '#tutorial/math-agent/calculator.js';
+import { solveProblem } from '#tutorial/math-agent/workflows/react.js';
+import type { JobOptions, Plant } from './plant.js';
+
+/** Runs of nano that something keeps from learning. Each plants one cause; everything else is as in the tutorials. */
+
+const problems = (file: string): readonly Task[] =>
+  readFileSync(path.join(import.meta.dirname, '../../tutorial/math-agent/data', file), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { task_id: string; main_query: string; metadata: Task['metadata'] })
+    .map(({ task_id: taskId, main_query: mainQuery, metadata }) => ({ taskId, mainQuery, metadata, initMessages: [] }));
+
+type Data = { readonly training: readonly Task[]; readonly validation: readonly Task[] };
+
+const lakes = (numTraining = 400): Data => ({
+  training: drawLakes('training', { seed: 1, count: numTraining }),
+  validation: drawLakes('evaluation', { seed: 1, count: 50 }),
+});
+const sums = (): Data => ({
+  training: problems('training.jsonl'),
+  validation: problems('validation.jsonl').slice(0, 50),
+});
+
+const base = (options: JobOptions): AgentJetJob => {
+  const {
+    model = 'nano',
+    steps = 10,
+    batchSize = 6,
+    rate = 5e-4,
+    temperature = 1,
+    rollout = {},
+    trainerCommon = {},
+    experimentDir,
+  } = options;
+  return new AgentJetJob({
+    model,
+    experimentDir,
+    experimentName: 'doctor',
+    numRepeat: 8,
+    batchSize,
+    maxPromptLength: 384,
+    maxResponseLength: 256,
+    config: {
+      rollout: { temperature, failedEpisodePolicy: 'zero_reward', ...rollout },
+      trainerCommon: {
+        totalTrainingSteps: steps,
+        testFreq: steps,
+        saveFreq: 0,
+        maxEmptySteps: null,
+        optim: { lr: rate },
+        ...trainerCommon,
+      },
+    },
+  });
+};
+
+type Change = (output: WorkflowOutput, task: Task, tuner: Tuner) => WorkflowOutput | Promise<WorkflowOutput>;
+
+/** Frozen lake, with another result of each walk. */
+function walk(options: JobOptions, change: Change = (output) => output, data = lakes()): AgentJetJob {
+  class ChangedWalk extends FrozenLakeWorkflow {
+    override async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+      return change(await super.execute(task, tuner), task, tuner);
+    }
+  }
+  return base(options).setWorkflow(ChangedWalk).setData(data);
+}
+
+type Score = {
+  readonly reward: number;
+  readonly isSuccess: boolean;
+  readonly reason?: string;
+  readonly parts?: Readonly<Record<string, number>>;
+};
+
+const isRight = (task: Task, answer: unknown): boolean =>
+  typeof answer === 'string' && answer.trim() !== '' && Number(answer) === task.metadata['answer'];
+
+/** Problems with a calculator, scored in another way. */
+function solve(
+  options: JobOptions,
+  score: (task: Task, answer: unknown) => Score = plainScore,
+  data = sums(),
+): AgentJetJob {
+  return base(options)
+    .setWorkflow(solveProblem)
+    .setJudge((task, output) => score(task, output.metadata?.['answer']))
+    .setData(data);
+}
+
+const plainScore = (task: Task, answer: unknown): Score => {
+  const isSuccess = isRight(task, answer);
+  return { reward: isSuccess ? 1 : 0, isSuccess };
+};
+
+/** A copy of nano with another chat template. */
+function nanoWith(change: (template: string) => string): string {
+  const dir = path.join(mkdtempSync(path.join(tmpdir(), 'doctor-model-')), 'nano');
+  cpSync(nanoModelDir, dir, { recursive: true });
+  const file = path.join(dir, 'tokenizer_config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { chat_template: string };
+  writeFileSync(file, JSON.stringify({ ...config, chat_template: change(config.chat_template) }));
+  return dir;
+}
+
+/** The same for each text, as a coin would be. */
+const coin = (text: string): number => createRandom(deriveSeed(0, text)).next();
+
+/** Asks for two numbers, while nano writes one expression. */
+class OtherTool extends Workflow {
+  async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+    const agent = new ReActAgent({
+      name: 'solver',
+      systemPrompt,
+      model: asModel(tuner, { agentName: 'solver' }),
+      maxIterations: maxCalls,
+      toolkit: new Toolkit([
+        {
+          name: 'calculator',
+          description: 'Computes two numbers.',
+          parameters: {
+            type: 'object',
+            properties: { left: { type: 'number' }, operator: { type: 'string' }, right: { type: 'number' } },
+            required: ['left', 'operator', 'right'],
+          },
+          execute: ({ left, operator, right }) => calculate(`${left} ${operator} ${right}`),
+        },
+      ]),
+    });
+    const { content } = await agent.reply(
+      { name: 'user', role: 'user', content: task.mainQuery },
+      { signal: tuner.signal },
+    );
+    return { metadata: { answer: content } };
+  }
+}
+
+export const plants: readonly Plant[] = [
+  {
+    name: 'short-answers',
+    cause: 'cut_answers',
+    open: (options) => solve({ ...options, rollout: { maxResponseLengthInOneTurn: 10 } }),
+  },
+  {
+    name: 'wrong-labels',
+    cause: 'never_solved',
+    open: (options) =>
+      solve(options, (task, answer) =>
+        plainScore({ ...task, metadata: { answer: Number(task.metadata['answer']) + 1000 } }, answer),
+      ),
+  },
+  {
+    name: 'any-answer-counts',
+    cause: 'always_solved',
+    open: (options) => solve(options, () => ({ reward: 1, isSuccess: true })),
+  },
+  {
+    name: 'two-kinds-of-tasks',
+    cause: 'no_spread',
+    open: (options) => {
+      const isEasy = (task: Task): boolean => coin(task.taskId) < 0.5;
+      return solve(options, (task) => ({ reward: isEasy(task) ? 1 : 0, isSuccess: isEasy(task) }));
+    },
+  },
+  {
+    name: 'answer-without-tag',
+    cause: 'format_not_met',
+    open: (options) =>
+      solve(options, (task, answer) => {
+        const found = /<answer>(.*)<\/answer>/.exec(String(answer))?.[1];
+        return found === undefined
+          ? { reward: 0, isSuccess: false, reason: 'No <answer> tag was found.' }
+          : plainScore(task, found);
+      }),
+  },
+  {
+    name: 'template-without-tools',
+    cause: 'tools_not_called',
+    open: (options) =>
+      solve({ ...options, model: nanoWith((template) => template.replaceAll('{%- if tools %}', '{%- if false %}')) }),
+  },
+  {
+    name: 'other-arguments',
+    cause: 'tools_refused',
+    open: (options) =>
+      base(options)
+        .setWorkflow(OtherTool)
+        .setJudge((task, output) => plainScore(task, output.metadata?.['answer']))
+        .setData(sums()),
+  },
+  {
+    name: 'template-marks-the-last-message',
+    cause: 'template_forks',
+    open: (options) =>
+      walk({
+        ...options,
+        model: nanoWith((template) =>
+          template.replace(
+            "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}",
+            "{{- '<|im_start|>' + message.role + '\\n' + ('' if loop.last else '.') + message.content + '<|im_end|>\\n' }}",
+          ),
+        ),
+      }),
+  },
+  { name: 'hot', cause: 'temperature_too_high', open: (options) => walk({ ...options, temperature: 2.5, rate: 1e-4 }) },
+  { name: 'cold', cause: 'temperature_too_low', open: (options) => solve({ ...options, temperature: 0.02 }) },
+  { name: 'fast', cause: 'collapsed', open: (options) => walk({ ...options, rate: 2e-2 }) },
+  { name: 'slow', cause: 'rate_too_low', open: (options) => solve({ ...options, rate: 1e-9 }) },
+  {
+    name: 'paid-by-the-move',
+    cause: 'hollow_reward',
+    open: (options) =>
+      walk({ ...options, steps: 20 }, (output) => ({
+        ...output,
+        reward: (output.logMetrics?.['moves'] ?? 0) / 10,
+        isSuccess: output.isSuccess ?? false,
+      })),
+  },
+  {
+    name: 'form-owns-the-reward',
+    cause: 'one_part',
+    open: (options) =>
+      solve({ ...options, steps: 24 }, (task, answer) => {
+        const [form, correct] = [coin(String(answer)), isRight(task, answer) ? 1 : 0];
+        return { reward: form + 0.02 * correct, isSuccess: correct === 1, parts: { form, correct: 0.02 * correct } };
+      }),
+  },
+  {
+    name: 'half-of-the-lakes-are-closed',
+    cause: 'one_kind',
+    open: (options) => {
+      const withKind = (tasks: readonly Task[]): readonly Task[] =>
+        tasks.map((task) => ({
+          ...task,
+          metadata: { ...task.metadata, kind: coin(task.taskId) < 0.5 ? 'closed' : 'open' },
+        }));
+      const { training, validation } = lakes();
+      return walk(
+        { ...options, steps: 16, trainerCommon: { reportBy: 'kind' } },
+        (output, task) => (task.metadata['kind'] === 'closed' ? { ...output, reward: 0, isSuccess: false } : output),
+        { training: withKind(training), validation: withKind(validation) },
+      );
+    },
+  },
+  {
+    name: 'four-tasks',
+    cause: 'too_few_tasks',
+    open: (options) =>
+      solve({ ...options, steps: 24, batchSize: 4, rate: 1e-3 }, plainScore, {
+        ...sums(),
+        training: sums().training.slice(0, 4),
+      }),
+  },
+  {
+    name: 'judge-in-the-middle',
+    cause: 'judge_undecided',
+    open: (options) => solve(options, (task, answer) => ({ reward: 0.5, isSuccess: isRight(task, answer) })),
+  },
+  {
+    name: 'judge-with-a-coin',
+    cause: 'judge_unstable',
+    open: (options) => {
+      const { next } = createRandom(3);
+      return solve({ ...options, temperature: 0.5 }, () => {
+        const isSuccess = next() < 0.5;
+        return { reward: isSuccess ? 1 : 0, isSuccess };
+      });
+    },
+  },
+  {
+    name: 'service-that-breaks',
+    cause: 'outages',
+    open: (options) => {
+      const { next } = createRandom(5);
+      return walk(options, (output) => {
+        if (next() < 0.2)
+          throw Object.assign(new TypeError('fetch failed'), {
+            cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+          });
+        return output;
+      });
+    },
+  },
+  {
+    name: 'one-slow-tool',
+    cause: 'stragglers',
+    open: (options) => {
+      let count = 0;
+      return walk({ ...options, steps: 6 }, async (output) => {
+        if (count++ % 50 === 0) await sleep(20_000);
+        return output;
+      });
+    },
+  },
+  {
+    name: 'agent-that-throws',
+    cause: 'failed_episodes',
+    open: (options) => {
+      const { next } = createRandom(7);
+      return walk(options, (output) => {
+        if (next() < 0.35) throw new Error('Cannot read properties of undefined (reading "rows")');
+        return output;
+      });
+    },
+  },
+  {
+    name: 'eight-updates-a-step',
+    cause: 'clipped_away',
+    open: (options) => walk({ ...options, rate: 3e-3, trainerCommon: { ppoEpochs: 8 } }),
+  },
+  {
+    name: 'paid-by-the-letter',
+    cause: 'length_drift',
+    open: (options) =>
+      solve({ ...options, steps: 20, rate: 1e-3 }, (task, answer) => ({
+        reward: Math.min(1, String(answer).length / 200),
+        isSuccess: isRight(task, answer),
+      })),
+  },
+  {
+    name: 'left-or-right-by-chance',
+    cause: 'lost_variety',
+    open: (options) => {
+      const isLeft = (task: Task): boolean => coin(task.taskId) < 0.5;
+      return walk({ ...options, steps: 16, rate: 5e-3, rollout: { multiTurn: { maxSteps: 1 } } }, (output, task) => {
+        const isSuccess = (output.metadata?.['end'] === 'hole') === isLeft(task);
+        return { ...output, reward: isSuccess ? 1 : 0, isSuccess };
+      });
+    },
+  },
+  {
+    name: 'half-of-the-rewards-are-lost',
+    cause: 'stopped_learning',
+    open: (options) => {
+      const { next } = createRandom(9);
+      return walk({ ...options, steps: 60, batchSize: 8, rate: 1e-3 }, (output) =>
+        next() < 0.45 ? { ...output, reward: 0, isSuccess: false } : output,
+      );
+    },
+  },
+  {
+    name: 'one-task-pays-in-cents',
+    cause: 'gradient_spikes',
+    open: (options) =>
+      walk(
+        {
+          ...options,
+          steps: 40,
+          batchSize: 4,
+          rate: 1e-4,
+          trainerCommon: { algorithm: { normAdvByStdInGrpo: false } },
+        },
+        (output, task) =>
+          ({ ...output, reward: (output.reward ?? 0) * (coin(task.taskId) < 0.03 ? 100 : 1) }) as WorkflowOutput,
+      ),
+  },
+  {
+    name: 'five-steps',
+    cause: 'no_gain',
+    open: (options) => walk({ ...options, steps: 6, rate: 2e-5 }),
+  },
+];
