@@ -1,26 +1,34 @@
-import type { Cause } from '../cause.js';
-import type { ExaminedRun } from '../examined-run.js';
+import { wilsonInterval } from '@agentjet/core/success';
+import type { Cause, Sighting } from '../cause.js';
+import { groupsOf, idsOf, trainingEpisodes } from '../episode-sets.js';
+import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises, type Change } from '../figures/change.js';
-import { between, type Series, since } from '../figures/series.js';
+import { between, mean, type Series, since } from '../figures/series.js';
 import { evaluationSeries, isGood } from '../outcome.js';
-import { figure } from '../words.js';
+import { figure, percent } from '../words.js';
 
 /** Success that follows the reward gains as much as it. Under a quarter of that, the reward is earned by something else. */
 const leastShare = 0.25;
 
+const cure =
+  'Read the episodes with the highest reward: the reward pays for something that does not solve the task. Then change the judge or its parts; keep the checkpoint with the best success (trainer_common.keep_best: success_rate).';
+
 export const hollowReward: Cause = {
   name: 'hollow_reward',
   needs: ['reward'],
-  threshold: 'success gains under a quarter of what the reward gains, relative to their scales',
-  explains: ['no_spread', 'stopped_learning', 'no_gain'],
+  threshold:
+    'success gains under a quarter of what the reward gains, relative to their scales; or in groups with both, successes earn more than failures in under three quarters',
+  explains: ['collapsed', 'no_spread', 'stopped_learning', 'no_gain', 'lost_variety'],
   look(run) {
     if (isGood(run)) return undefined;
+    const preferred = preferences(run);
+    if (preferred !== undefined) return preferred;
     for (const { on, series } of measuresOf(run)) {
       const found = compare(run.figures.reward, series);
       if (found !== undefined)
         return {
           summary: `The reward rose from ${figure(found.reward.before)} to ${figure(found.reward.after)}, but ${on} went from ${figure(found.success.before)} to ${figure(found.success.after)}.`,
-          cure: 'Read the episodes with the highest reward: the reward pays for something that does not solve the task. Then change the judge or its parts; keep the checkpoint with the best success (trainer_common.keep_best: success_rate).',
+          cure,
           episodes: paid(run),
           since: found.from,
           taken: 1 - Math.max(0, found.share),
@@ -29,6 +37,31 @@ export const hollowReward: Cause = {
     return undefined;
   },
 };
+
+/** In groups with both, a reward that follows success pays the successes more. */
+const leastPreferred = 0.75;
+const leastGroups = 8;
+
+function preferences(run: ExaminedRun): Sighting | undefined {
+  const mixed = groupsOf(trainingEpisodes(run)).flatMap((group) => {
+    const paidEpisodes = group.filter(({ reward: each }) => each !== undefined);
+    const [good, bad] = [true, false].map((wanted) => paidEpisodes.filter(({ success }) => success === wanted));
+    return good === undefined || bad === undefined || good.length === 0 || bad.length === 0 ? [] : [{ good, bad }];
+  });
+  const meanReward = (episodes: readonly EpisodeOf[]): number => mean(episodes.map(({ reward = 0 }) => reward));
+  const right = mixed.filter(({ good, bad }) => meanReward(good) > meanReward(bad));
+  const share = right.length / Math.max(1, mixed.length);
+  if (mixed.length < leastGroups || wilsonInterval(share, mixed.length).high >= leastPreferred) return undefined;
+  const wrong = mixed.filter((groups) => !right.includes(groups));
+  return {
+    summary: `The reward does not follow success: of ${mixed.length} groups with successes and failures, the successes earned more in ${right.length} (${percent(share)}).`,
+    cure,
+    episodes: wrong.flatMap(({ bad }) =>
+      idsOf(bad.toSorted((left, next) => (next.reward ?? 0) - (left.reward ?? 0)).slice(0, 1)),
+    ),
+    taken: 1 - share,
+  };
+}
 
 /** Success in training is compared first, because the same episodes earned the reward. */
 function measuresOf({
