@@ -11,7 +11,15 @@ export const judgeUndecided: Cause = {
   needs: ['episodes'],
   threshold:
     '90% of the rewards are the same value between the lowest and the highest of the run, or 5% of the episodes have no verdict',
-  explains: ['no_spread', 'zero_gradients', 'no_gain', 'stopped_learning', 'failed_episodes', 'never_solved'],
+  explains: [
+    'hollow_reward',
+    'no_spread',
+    'zero_gradients',
+    'no_gain',
+    'stopped_learning',
+    'failed_episodes',
+    'never_solved',
+  ],
   look(run) {
     const all = trainingEpisodes(run);
     return all.length < leastEpisodes ? undefined : (withoutVerdict(all) ?? sameForAll(all));
@@ -53,24 +61,50 @@ const leastUnstable = 0.05;
 export const judgeUnstable: Cause = {
   name: 'judge_unstable',
   needs: ['episodes'],
-  threshold: 'of episodes of a task with the same tokens, 5% have another reward than most of them',
+  threshold:
+    'of episodes of a task with the same tokens, 5% have another reward than most of them; or of those with the same answer, 5% another success',
   explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
   look(run) {
     if (isGood(run)) return undefined;
-    const same = [...groupBy(trainingEpisodes(run), ({ task, tokensHash }) => `${task} ${tokensHash}`).values()]
-      .map((episodes) => episodes.filter(({ reward }) => reward !== undefined))
-      .filter(({ length }) => length > 1);
-    const compared = same.reduce((sum, { length }) => sum + length, 0);
-    const others = same.flatMap((episodes) => {
-      const most = mostFrequent(episodes.map(({ reward }) => String(reward)));
-      return episodes.filter(({ reward }) => String(reward) !== most?.value);
+    const completed = trainingEpisodes(run).filter(({ reward }) => reward !== undefined);
+    const sameTokens = findUnstable(completed, {
+      keyOf: ({ tokensHash }) => tokensHash,
+      valueOf: ({ reward }) => reward,
     });
-    if (compared < leastEpisodes || others.length < leastUnstable * compared) return undefined;
+    const answered = completed.filter(({ answer = '' }) => answer.trim() !== '');
+    const sameAnswer = findUnstable(answered, {
+      keyOf: ({ answer = '' }) => answer.trim(),
+      valueOf: ({ success }) => success,
+    });
+    const found = sameTokens ?? sameAnswer;
+    if (found === undefined) return undefined;
+    const { compared, others } = found;
     return {
-      summary: `The same tokens get different rewards: of ${compared} episodes that equal another one of their task token by token, ${others.length} (${percent(others.length / compared)}) were rewarded differently.`,
+      summary: `The judge is not sure: of ${compared} episodes with the same ${found === sameTokens ? 'tokens' : 'answer'} as another one of their task, ${others.length} (${percent(others.length / compared)}) got another ${found === sameTokens ? 'reward' : 'verdict'}.`,
       cure: 'Make the reward depend on the answer alone: temperature 0 or more votes for a judge that is a model (task_judge.llm.votes), a fixed seed for the environment.',
       episodes: idsOf(others),
       taken: Math.min(1, (2 * others.length) / compared),
     };
   },
 };
+
+type Unstable = { readonly compared: number; readonly others: readonly EpisodeOf[] };
+
+/** The episodes of a task with the same key whose value differs from the most frequent one. */
+function findUnstable(
+  episodes: readonly EpisodeOf[],
+  {
+    keyOf,
+    valueOf,
+  }: { readonly keyOf: (episode: EpisodeOf) => string; readonly valueOf: (episode: EpisodeOf) => unknown },
+): Unstable | undefined {
+  const same = [...groupBy(episodes, (episode) => `${episode.task} ${keyOf(episode)}`).values()].filter(
+    ({ length }) => length > 1,
+  );
+  const compared = same.reduce((sum, { length }) => sum + length, 0);
+  const others = same.flatMap((group) => {
+    const most = mostFrequent(group.map((episode) => String(valueOf(episode))));
+    return group.filter((episode) => String(valueOf(episode)) !== most?.value);
+  });
+  return compared < leastEpisodes || others.length < leastUnstable * compared ? undefined : { compared, others };
+}

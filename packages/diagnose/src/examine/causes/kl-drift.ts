@@ -10,17 +10,18 @@ const mostKl = 1;
 export const klDrift: Cause = {
   name: 'kl_drift',
   needs: ['kl'],
-  threshold: 'over 1 nat per token from the reference model at the end, and twice as much as at half of the run',
+  threshold:
+    'over 1 nat per token from the reference model at the end, and twice as much as in the first quarter of the run',
   explains: ['stopped_learning', 'collapsed', 'hollow_reward', 'length_drift', 'no_gain'],
   look(run) {
     const { kl } = run.figures;
     if (kl === undefined || isGood(run)) return undefined;
-    const [middle, end] = [between(kl, 0.4, 0.6), between(kl, 0.9, 1)];
-    const change = changeBetween(kl, { from: middle, to: end });
+    const [start, end] = [between(kl, 0, 0.25), between(kl, 0.9, 1)];
+    const change = changeBetween(kl, { from: start, to: end });
     if (change === undefined || change.low <= 0 || change.after < mostKl || change.after < 2 * change.before)
       return undefined;
     return {
-      summary: `The model moves away from its reference ever faster: ${figure(change.after)} nats per token at the end, ${figure(change.before)} at half of the run, ${figure(mean(between(kl, 0, 0.1).values))} at the start.`,
+      summary: `The model has moved far from its reference: ${figure(change.after)} nats per token at the end, ${figure(mean(between(kl, 0.4, 0.6).values))} at half of the run, ${figure(change.before)} in its first quarter.`,
       cure: `Raise trainer_common.kl_loss_coef${run.settings.usesKl === false ? ' (with trainer_common.use_kl_loss: true)' : ''}, or lower ${setting('trainer_common.optim.lr', run.settings.rate)}.`,
       since: end.steps[0] ?? 0,
       taken: Math.min(1, change.after / (change.after + mostKl)),

@@ -1,38 +1,57 @@
-import { formatRate } from '@agentjet/core/success';
+import { formatRate, successByKind } from '@agentjet/core/success';
 import type { Cause } from '../cause.js';
-import { idsOf, trainingEpisodes } from '../episode-sets.js';
+import { groupBy, idsOf, trainingEpisodes } from '../episode-sets.js';
+import type { ExaminedRun } from '../examined-run.js';
 
-/** A kind with this success is learned. The rule that watches a running job has the same. */
-const learned = 0.8;
+/** A kind with this success is learned, and one below `mostBehind` is not. */
+const leastLearned = 0.6;
+const mostBehind = 0.3;
+
+type Kind = { readonly rate: number; readonly low: number; readonly high: number; readonly tasks: number };
 
 export const oneKind: Cause = {
   name: 'one_kind',
-  needs: ['evaluations'],
+  needs: [],
   threshold:
-    'one kind of task has a success of 0.8 or more, and another one is below half of that; 95% intervals apart',
+    'one kind of task has a success of 0.6 or more, and another one of 0.3 or less and under half of that; 95% intervals apart',
   explains: ['stopped_learning', 'no_spread', 'no_gain'],
-  look({ evaluations, settings, ...run }) {
-    const kinds = [...(evaluations.at(-1)?.kinds ?? [])];
-    const [best] = kinds.filter(([, { rate }]) => rate >= learned).sort(([, left], [, right]) => right.low - left.low);
+  look(run) {
+    const kinds = kindsOf(run);
+    const [best] = kinds.filter(([, { rate }]) => rate >= leastLearned).sort(([, a], [, b]) => b.low - a.low);
     if (best === undefined) return undefined;
     const [bestName, bestKind] = best;
-    const behind = kinds.filter(([, { rate, high }]) => rate < bestKind.rate / 2 && high < bestKind.low);
-    const [first] = behind.sort(([, left], [, right]) => right.tasks - left.tasks);
-    if (first === undefined) return undefined;
+    const behind = kinds
+      .filter(([, { rate, high }]) => rate <= mostBehind && rate < bestKind.rate / 2 && high < bestKind.low)
+      .sort(([, a], [, b]) => b.tasks - a.tasks);
+    const names = behind.slice(0, 3).map(([name]) => name);
+    if (behind.length === 0) return undefined;
     const tasks = kinds.reduce((sum, [, kind]) => sum + kind.tasks, 0);
-    const field = settings.reportBy ?? 'kind';
+    const field = run.settings.reportBy ?? 'kind';
     const named = behind.slice(0, 3).map(([name, kind]) => `${name} ${formatRate(kind.rate, kind)}`);
-    const failing = trainingEpisodes({ ...run, evaluations, settings }, 0.5).filter(
-      ({ kind, success }) => kind === first[0] && !success,
-    );
+    const failing = trainingEpisodes(run, 0.5).filter(({ kind, success }) => kind === names[0] && !success);
     return {
       summary: `The model learned one kind of task and not another: ${field} ${bestName} ${formatRate(bestKind.rate, bestKind)}, but ${named.join(', ')}.`,
-      cure: `Add training tasks of ${behind
-        .map(([name]) => name)
-        .slice(0, 3)
-        .join(', ')}, easier ones first, or train them separately; look at what their failures share.`,
+      cure: `Add training tasks of ${names.join(', ')}, easier ones first, or train them separately; look at what their failures share.`,
       episodes: idsOf(failing),
       taken: behind.reduce((sum, [, kind]) => sum + kind.tasks, 0) / Math.max(1, tasks),
     };
   },
 };
+
+/** The kinds of the last evaluation, or those of the last half of the training. */
+function kindsOf(run: ExaminedRun): readonly (readonly [string, Kind])[] {
+  const evaluated = run.evaluations.at(-1)?.kinds;
+  if (evaluated !== undefined) return [...evaluated];
+  const scores = [...groupBy(trainingEpisodes(run, 0.5), ({ task }) => task).values()].map((episodes) => {
+    const kind = episodes[0]?.kind;
+    return {
+      successes: episodes.filter(({ success }) => success).length,
+      trials: episodes.length,
+      ...(kind !== undefined && { kind }),
+    };
+  });
+  return successByKind(scores).map(({ kind, successRate, interval, tasks }) => [
+    kind,
+    { rate: successRate, ...interval, tasks },
+  ]);
+}

@@ -1,4 +1,6 @@
-import type { Cause } from '../cause.js';
+import type { Cause, Sighting } from '../cause.js';
+import { groupsOf, idsOf, trainingEpisodes } from '../episode-sets.js';
+import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { fitSlope } from '../figures/line.js';
 import { between, mean, noiseOf, type Series } from '../figures/series.js';
 import { isGood } from '../outcome.js';
@@ -10,11 +12,12 @@ const leastSteps = 20;
 
 export const onePart: Cause = {
   name: 'one_part',
-  needs: ['reward', 'parts'],
+  needs: ['parts'],
   threshold:
-    'one part explains 80% of how the reward differs from step to step, has stopped rising, and another part that still rises or never paid explains under 10%',
+    'within groups, one part explains 80% of the reward and under 25% of success; or, with metrics alone, one part explains 80% of how the reward differs from step to step, has stopped rising, and another part that still rises or never paid explains under 10%',
   explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
   look(run) {
+    if (run.episodes !== undefined) return ownerInGroups(run);
     const { reward } = run.figures;
     if (reward === undefined || reward.values.length < leastSteps || run.parts.size < 2 || isGood(run))
       return undefined;
@@ -25,13 +28,62 @@ export const onePart: Cause = {
       ({ series, share }) => share < 0.1 && (isRising(series) || hasNeverPaid(series, owner.series)),
     );
     if (mute === undefined) return undefined;
-    return {
-      summary: `The part "${owner.name}" owns ${percent(owner.share)} of the spread of the reward and no longer rises, so the model trains on its noise. The part "${mute.name}" owns ${percent(mute.share)}.`,
-      cure: `Give "${mute.name}" more weight and "${owner.name}" less (task_judge.combined.parts), or make "${owner.name}" a condition instead of a part (task_judge.combined.gates).`,
-      taken: owner.share,
-    };
+    return sight(owner, mute.name, { what: 'no longer rises, so the model trains on its noise' });
   },
 };
+
+/** Within a group, the part decides which episode is better than another one, and it is not the part that means success. */
+function ownerInGroups(run: ExaminedRun): Sighting | undefined {
+  if (run.parts.size < 2 || isGood(run)) return undefined;
+  const groups = groupsOf(trainingEpisodes(run));
+  const centered = (valueOf: (episode: EpisodeOf) => number): readonly number[] =>
+    groups.flatMap((group) => {
+      const level = mean(group.map(valueOf));
+      return group.map((episode) => valueOf(episode) - level);
+    });
+  const [reward, success] = [centered((each) => each.reward ?? 0), centered((each) => (each.success ? 1 : 0))];
+  const rated = [...run.parts.keys()].map((name) => {
+    const part = centered((each) => each.parts[name] ?? 0);
+    return { name, share: shareOf(part, reward), ofSuccess: shareOf(part, success) };
+  });
+  const [owner, ...others] = rated.toSorted((left, right) => right.share - left.share);
+  const mute = others.toSorted((left, right) => right.ofSuccess - left.ofSuccess)[0];
+  if (owner === undefined || mute === undefined || owner.share < leastShare || owner.ofSuccess > 0.25) return undefined;
+  return sight(owner, mute.name, {
+    what: 'decides which episode of a group gets more',
+    episodes: idsOf(misled(groups, owner.name)),
+  });
+}
+
+/** Failures that earned more of the part than a success of their group. */
+function misled(groups: readonly (readonly EpisodeOf[])[], name: string): readonly EpisodeOf[] {
+  const partOf = ({ parts }: EpisodeOf): number => parts[name] ?? 0;
+  return groups.flatMap((group) => {
+    const best = group.toSorted((left, right) => partOf(right) - partOf(left))[0];
+    return best === undefined || best.success ? [] : [best];
+  });
+}
+
+function sight(
+  owner: { readonly name: string; readonly share: number },
+  mute: string,
+  { what, episodes = [] }: { readonly what: string; readonly episodes?: readonly string[] },
+): Sighting {
+  return {
+    summary: `The part "${owner.name}" ${what}: it owns ${percent(owner.share)} of the spread of the reward. The part "${mute}" hardly counts.`,
+    cure: `Give "${mute}" more weight and "${owner.name}" less (task_judge.combined.parts), or make "${owner.name}" a condition instead of a part (task_judge.combined.gates).`,
+    episodes,
+    taken: owner.share,
+  };
+}
+
+/** The share of the variance of `whole` that `part` explains. Both have the mean 0. */
+function shareOf(part: readonly number[], whole: readonly number[]): number {
+  const product = (left: readonly number[], right: readonly number[]): number =>
+    left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
+  const [ofPart, ofWhole] = [product(part, part), product(whole, whole)];
+  return ofPart < 1e-12 || ofWhole < 1e-12 ? 0 : product(part, whole) ** 2 / (ofPart * ofWhole);
+}
 
 /**
  * The share of the variance of the reward's steps that a part explains. Differences between steps are compared, so
@@ -48,14 +100,10 @@ function explained(part: Series, reward: Series): number {
     part: pair.part - (late[at]?.part ?? 0),
     reward: pair.reward - (late[at]?.reward ?? 0),
   }));
-  const sum = (valueOf: (step: { part: number; reward: number }) => number): number =>
-    steps.reduce((total, each) => total + valueOf(each), 0);
-  const [both, ofPart, ofReward] = [
-    sum((each) => each.part * each.reward),
-    sum((each) => each.part ** 2),
-    sum((each) => each.reward ** 2),
-  ];
-  return ofPart === 0 || ofReward === 0 ? 0 : both ** 2 / (ofPart * ofReward);
+  return shareOf(
+    steps.map(({ part: change }) => change),
+    steps.map(({ reward: change }) => change),
+  );
 }
 
 /** Whether the last half of the series rises beyond its noise, by more than a tenth of its level. */

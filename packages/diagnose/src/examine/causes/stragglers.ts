@@ -4,15 +4,15 @@ import type { EpisodeOf } from '../examined-run.js';
 import { mean, median } from '../figures/series.js';
 import { figure } from '../words.js';
 
-/** A step waits for its slowest episode. With a quotient of 4, all others are idle for most of the step. */
-const leastQuotient = 4;
+/** A step waits for its slowest episode. With a quotient of 3, the others are idle for most of the step. */
+const leastQuotient = 3;
 /** Below this, a step has no time to lose. */
-const leastSeconds = 5;
+const leastSeconds = 2;
 
 export const stragglers: Cause = {
   name: 'stragglers',
   needs: ['episodes'],
-  threshold: 'in half of the steps the slowest episode takes over 4 times as long as 95% of the others',
+  threshold: 'in half of the steps the slowest episode takes over 3 times as long as 90% of the others',
   explains: [],
   look(run) {
     const steps = [...groupBy(trainingEpisodes(run), ({ step }) => String(step)).values()];
@@ -23,7 +23,7 @@ export const stragglers: Cause = {
     if (measured.length === 0 || slow.length < measured.length / 2) return undefined;
     const [wait, usual] = [median(slow.map(({ slowest }) => slowest.seconds)), median(slow.map((each) => each.usual))];
     return {
-      summary: `In ${slow.length} of ${measured.length} steps all wait for a few episodes: the slowest takes ${figure(wait)} s, and 95% of the others end within ${figure(usual)} s.`,
+      summary: `In ${slow.length} of ${measured.length} steps all wait for a few episodes: the slowest takes ${figure(wait)} s, and 90% of the others end within ${figure(usual)} s.`,
       cure: 'Set rollout.episode_timeout or rollout.multi_turn.max_steps nearer to the usual episode, or rollout.straggler_patience; trainer_common.max_staleness and rollout.oversubscribe let the sampler begin the next step.',
       episodes: idsOf(slow.map(({ slowest }) => slowest)),
       taken: percentLost(slow.map(({ slowest, usual: usually }) => 1 - usually / slowest.seconds)),
@@ -35,7 +35,7 @@ function measure(episodes: readonly EpisodeOf[]): { readonly slowest: EpisodeOf;
   const sorted = episodes.toSorted((left, right) => left.seconds - right.seconds);
   const [slowest = sorted[0]] = sorted.slice(-1);
   if (slowest === undefined) throw new Error('A step without episodes has no slowest one.');
-  return { slowest, usual: sorted[Math.ceil(0.95 * (sorted.length - 1)) - 1]?.seconds ?? 0 };
+  return { slowest, usual: sorted[Math.ceil(0.9 * (sorted.length - 1)) - 1]?.seconds ?? 0 };
 }
 
 /** Time costs no signal of an episode, so this counts half. */

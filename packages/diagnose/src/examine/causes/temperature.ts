@@ -1,8 +1,10 @@
 import { formatRate } from '@agentjet/core/success';
-import type { Cause } from '../cause.js';
+import type { Cause, Sighting } from '../cause.js';
 import { compareTokens, firstEpisodes, idsOf, trainingEpisodes } from '../episode-sets.js';
+import type { ExaminedRun } from '../examined-run.js';
+import { between, mean } from '../figures/series.js';
 import { isGood, trainingSuccess } from '../outcome.js';
-import { percent, setting } from '../words.js';
+import { figure, percent, setting } from '../words.js';
 
 /** Below this difference of temperatures, another difference between the tasks explains the success as well. */
 const leastDifference = 0.3;
@@ -12,9 +14,9 @@ const leastGroups = 8;
 
 export const temperatureTooHigh: Cause = {
   name: 'temperature_too_high',
-  needs: ['success', 'evaluations'],
+  needs: ['success'],
   threshold:
-    'success in training under half of that of the last evaluation, which was cooler by 0.3 or more; 95% intervals apart',
+    'success in training under half of that of the last evaluation, which was cooler by 0.3 or more, 95% intervals apart; or an entropy over 3 nats per token at a temperature above 1, while success is below 0.1',
   explains: [
     'never_solved',
     'no_spread',
@@ -26,21 +28,44 @@ export const temperatureTooHigh: Cause = {
     'zero_gradients',
     'lost_variety',
   ],
-  look(run) {
-    const { temperature } = run.settings;
-    const last = run.evaluations.at(-1);
-    const trained = trainingSuccess(run, 0.75);
-    if (temperature === undefined || last?.temperature === undefined || trained === undefined) return undefined;
-    if (temperature - last.temperature < leastDifference) return undefined;
-    const { low = 0, high = 1 } = last;
-    if (trained.high >= low || trained.rate >= mostShare * last.score) return undefined;
-    return {
-      summary: `At temperature ${temperature} the model cannot show what it knows: success in training is ${formatRate(trained.rate, trained)}, and ${formatRate(last.score, { low, high })} on held-out tasks at temperature ${last.temperature}.`,
-      cure: `Lower ${setting('rollout.temperature', temperature)}; ajet probe compares temperatures before a run.`,
-      taken: 1 - trained.rate / last.score,
-    };
-  },
+  look: (run) => worseThanCooler(run) ?? nearlyRandom(run),
 };
+
+/** The same model is much better at a lower temperature. */
+function worseThanCooler(run: ExaminedRun): Sighting | undefined {
+  const { temperature } = run.settings;
+  const last = run.evaluations.at(-1);
+  const trained = trainingSuccess(run, 0.75);
+  if (temperature === undefined || last?.temperature === undefined || trained === undefined) return undefined;
+  if (temperature - last.temperature < leastDifference) return undefined;
+  const { low = 0, high = 1 } = last;
+  if (trained.high >= low || trained.rate >= mostShare * last.score) return undefined;
+  return {
+    summary: `At temperature ${temperature} the model cannot show what it knows: success in training is ${formatRate(trained.rate, trained)}, and ${formatRate(last.score, { low, high })} on held-out tasks at temperature ${last.temperature}.`,
+    cure: cooler(temperature),
+    taken: 1 - trained.rate / last.score,
+  };
+}
+
+/** Text has 0.3 to 2 nats per token. */
+const mostEntropy = 3;
+
+function nearlyRandom(run: ExaminedRun): Sighting | undefined {
+  const { entropy } = run.figures;
+  const { temperature } = run.settings;
+  const trained = trainingSuccess(run, 0.5);
+  if (entropy === undefined || temperature === undefined || temperature <= 1 || trained === undefined) return undefined;
+  const nats = mean(between(entropy, 0.5, 1).values);
+  if (nats <= mostEntropy || trained.rate >= 0.1) return undefined;
+  return {
+    summary: `At temperature ${temperature} the model writes nearly at random: ${figure(nats)} nats per token, and success in training is ${formatRate(trained.rate, trained)}.`,
+    cure: cooler(temperature),
+    taken: 1 - trained.rate,
+  };
+}
+
+const cooler = (temperature: number): string =>
+  `Lower ${setting('rollout.temperature', temperature)}; ajet probe compares temperatures before a run.`;
 
 export const temperatureTooLow: Cause = {
   name: 'temperature_too_low',

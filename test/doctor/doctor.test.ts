@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { examineRun } from '@agentjet/diagnose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keptNames, readKept, unpack } from './kept-run.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'doctor-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const kept = keptNames().map((name) => ({ name, run: readKept(name) }));
+const examine = (name: string) => examineRun(unpack(readKept(name), path.join(folder, name)));
+
+describe('a run with a planted cause', () => {
+  it.each(kept.filter(({ run }) => run.cause !== null).map(({ name, run }) => [name, run.cause]))(
+    '%s: %s is the first finding, with a figure and what helps',
+    async (name, cause) => {
+      const [first] = (await examine(name)).findings;
+      expect(first).toMatchObject({
+        cause,
+        summary: expect.stringMatching(/\d/),
+        cure: expect.stringMatching(/\w{3}/),
+      });
+    },
+  );
+});
+
+describe('a run that learns', () => {
+  it.each(kept.filter(({ run }) => run.cause === null).map(({ name }) => name))(
+    '%s: no finding asks for a change',
+    async (name) => {
+      const { findings } = await examine(name);
+      expect(findings.filter(({ asks }) => asks === 'change')).toEqual([]);
+    },
+  );
+});
+
+it('findings name episodes of the run', async () => {
+  for (const { name, run } of kept) {
+    const ids = Object.values(run.files).join('');
+    for (const { episodes } of (await examine(name)).findings)
+      for (const id of episodes) expect(ids).toContain(`"episode_id":${JSON.stringify(id)}`);
+  }
+});
