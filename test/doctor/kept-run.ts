@@ -11,17 +11,17 @@ export type KeptRun = {
   readonly files: Readonly<Record<string, string>>;
 };
 
-const dir = path.join(import.meta.dirname, 'records');
+export const recordsDir = path.join(import.meta.dirname, 'records');
 const maxBytes = 200_000;
 
 export const keptNames = (): readonly string[] =>
-  readdirSync(dir)
+  readdirSync(recordsDir)
     .filter((name) => name.endsWith('.json.gz'))
     .map((name) => name.slice(0, -'.json.gz'.length))
     .toSorted();
 
 export const readKept = (name: string): KeptRun =>
-  JSON.parse(gunzipSync(readFileSync(path.join(dir, `${name}.json.gz`))).toString()) as KeptRun;
+  JSON.parse(gunzipSync(readFileSync(path.join(recordsDir, `${name}.json.gz`))).toString()) as KeptRun;
 
 /** Writes the files of a kept run into a folder, which is then a run folder. */
 export function unpack({ files }: KeptRun, folder: string): string {
@@ -35,7 +35,12 @@ export function unpack({ files }: KeptRun, folder: string): string {
 /** Keeps a run folder under a name. Tokens are kept; what the trainer computed for each of them is not. */
 export function keepRun(
   runDir: string,
-  { name, cause, origin }: { readonly name: string; readonly cause: string | null; readonly origin: string },
+  {
+    name,
+    cause,
+    origin,
+    dir = recordsDir,
+  }: { readonly name: string; readonly cause: string | null; readonly origin: string; readonly dir?: string },
 ): number {
   const top = ['config.yaml', 'metrics.jsonl', 'evaluations.jsonl', 'rules.json', 'tasks.json'];
   const episodes = readdirSync(path.join(runDir, 'episodes')).filter(

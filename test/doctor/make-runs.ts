@@ -1,16 +1,20 @@
 /**
- * `npx tsx test/doctor/make-runs.ts [name ...]` trains the planted and the healthy runs, and keeps their records. It
- * takes about a minute for each.
+ * `npx tsx --tsconfig tsconfig.paths.json test/doctor/make-runs.ts [--out <folder>] [name ...]` trains the planted and
+ * the healthy runs, and keeps their records. It takes about a minute for each.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { keepRun } from './kept-run.js';
+import { parseArgs } from 'node:util';
+import { keepRun, recordsDir } from './kept-run.js';
 import { healthy } from './healthy.js';
 import { plants } from './plants.js';
 
-const wanted = process.argv.slice(2);
+const { values, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { out: { type: 'string', default: recordsDir } },
+});
 for (const { name, cause, open } of [...plants, ...healthy]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'doctor-'));
@@ -20,8 +24,9 @@ for (const { name, cause, open } of [...plants, ...healthy]) {
     const kind = cause === undefined ? 'healthy' : 'planted';
     const bytes = keepRun(String(runDir), {
       name: `${kind}.${name}`,
+      dir: values.out,
       cause: cause ?? null,
-      origin: `test/doctor/plants.ts, "${name}"`,
+      origin: `test/doctor/${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
     });
     console.log(`${kind}.${name}: ${bytes} bytes, ${Math.round((performance.now() - began) / 1000)} s`);
   } catch (error) {

@@ -9,7 +9,7 @@ export const clippedAway: Cause = {
   name: 'clipped_away',
   needs: ['clipped'],
   threshold: 'a fifth of the tokens in the last quarter of the run: a token beyond the clip has no gradient',
-  explains: ['lost_variety', 'stopped_learning', 'no_gain'],
+  explains: ['collapsed', 'lost_variety', 'stopped_learning', 'no_gain'],
   look({ figures: { clipped }, settings }) {
     if (clipped === undefined) return undefined;
     const late = between(clipped, 0.75, 1);

@@ -44,7 +44,7 @@ const leastGroups = 8;
 
 function preferences(run: ExaminedRun): Sighting | undefined {
   const mixed = groupsOf(trainingEpisodes(run)).flatMap((group) => {
-    const paidEpisodes = group.filter(({ reward }) => reward !== undefined);
+    const paidEpisodes = group.filter(({ status }) => status === 'completed');
     if (new Set(paidEpisodes.map(({ reward }) => reward)).size < 2) return [];
     const [good, bad] = [true, false].map((wanted) => paidEpisodes.filter(({ success }) => success === wanted));
     return good === undefined || bad === undefined || good.length === 0 || bad.length === 0 ? [] : [{ good, bad }];

@@ -42,7 +42,7 @@ function withoutVerdict(all: readonly EpisodeOf[]) {
 
 /** A judge that gives everything the same middle score has not decided. All rewards of 0 mean that nothing was solved. */
 function sameForAll(all: readonly EpisodeOf[]) {
-  const scored = all.filter(({ reward }) => reward !== undefined);
+  const scored = all.filter(({ status }) => status === 'completed');
   const most = mostFrequent(scored.map(({ reward }) => String(reward)));
   const value = Number(most?.value ?? 0);
   if (most === undefined || most.count < 0.9 * scored.length || value <= 0 || value >= 1) return undefined;
@@ -66,7 +66,7 @@ export const judgeUnstable: Cause = {
   explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
   look(run) {
     if (isGood(run)) return undefined;
-    const completed = trainingEpisodes(run).filter(({ reward }) => reward !== undefined);
+    const completed = trainingEpisodes(run).filter(({ status }) => status === 'completed');
     const sameTokens = findUnstable(completed, {
       keyOf: ({ tokensHash }) => tokensHash,
       valueOf: ({ reward }) => reward,
