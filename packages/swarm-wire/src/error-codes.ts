@@ -11,6 +11,7 @@ export const errorStatus = {
   expired_key: 401,
   wrong_role: 403,
   foreign_episode: 403,
+  foreign_origin: 403,
   unknown_route: 404,
   unknown_group: 404,
   unknown_task: 404,

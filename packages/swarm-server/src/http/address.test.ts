@@ -1,11 +1,19 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { findPort, toUrl } from './address.js';
+import { findPort, originOf, toUrl } from './address.js';
 
 it('addresses are written as clients read them', () => {
   expect(toUrl({ hostname: '127.0.0.1', port: 1 })).toBe('http://127.0.0.1:1');
   expect(new URL(toUrl({ hostname: '::1', port: 8700 }, 'https')).host).toBe('[::1]:8700');
+});
+
+it('the headers of a proxy count only behind a proxy', () => {
+  const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'swarm.example.org' };
+  const url = 'http://127.0.0.1:8700/swarm/v1/episodes';
+  expect(originOf(url, headers)).toBe('http://127.0.0.1:8700');
+  expect(originOf(url, headers, true)).toBe('https://swarm.example.org');
+  expect(originOf(url, {}, true)).toBe('http://127.0.0.1:8700');
 });
 
 it('a port that another program has is refused, with what to do', async () => {

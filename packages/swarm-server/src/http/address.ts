@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 
@@ -8,6 +9,17 @@ export type Address = { readonly hostname: string; readonly port: number };
 /** The address in the form that clients write. */
 export const toUrl = ({ hostname, port }: Address, protocol: 'http' | 'https' = 'http'): string =>
   `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
+
+/**
+ * Returns the origin at which a client reached the server. Behind a proxy, this is the origin in the headers that the proxy
+ * sets. Without a proxy, a client could set these headers to lead the calls of an agent elsewhere, so they do not count.
+ */
+export function originOf(url: string, headers: IncomingHttpHeaders, isBehindProxy = false): string {
+  const [protocol = '', , host = ''] = url.split('/', 3);
+  if (!isBehindProxy) return `${protocol}//${host}`;
+  const { 'x-forwarded-proto': scheme = protocol.slice(0, -1), 'x-forwarded-host': name = host } = headers;
+  return `${String(scheme)}://${String(name)}`;
+}
 
 /**
  * Resolves with the port if a server can listen there. For port 0, it picks a free port.

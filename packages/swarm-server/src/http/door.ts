@@ -15,6 +15,7 @@ import type { ClaimKey } from '../swarm/episode-answers.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { hasKey, requireKey, type StoredKey } from './keys.js';
 import { readJson, type BodyLimits } from './read-json.js';
+import { requireOwnMachine } from './require-own-machine.js';
 
 /** The checks that every route makes first: the wire version, a working swarm, a key, and then the body. */
 export class Door {
@@ -66,6 +67,7 @@ export class Door {
     const swarm = this.#current();
     if (swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
     const { needsKey = true, ownKey } = this.#keys;
+    if (!needsKey) requireOwnMachine(headers);
     const isFree = !needsKey || (ownKey !== undefined && hasKey(headers.authorization, ownKey));
     const key = isFree ? undefined : requireKey(swarm.context.ledger.state, headers.authorization, role);
     return { swarm, key };

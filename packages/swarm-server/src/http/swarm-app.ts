@@ -1,4 +1,3 @@
-import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import {
   abandonRequestSchema,
@@ -17,6 +16,7 @@ import { addCheckpoints, type CheckpointDirs } from './checkpoint-routes.js';
 import {
   answerError,
   audit,
+  incomingOf,
   Door,
   requireBounds,
   requireSum,
@@ -26,6 +26,7 @@ import {
   toClaimKey,
   unknownRoute,
 } from './door.js';
+import { originOf } from './address.js';
 import { respondEvents } from './events.js';
 import { addKeys } from './key-routes.js';
 import { renderMetrics } from './metrics.js';
@@ -78,6 +79,8 @@ export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
   /** If false, every request may do everything. This is allowed only for a server that listens on loopback. */
   readonly needsKey?: boolean;
+  /** Whether a proxy in front of the server sets the headers `x-forwarded-proto` and `x-forwarded-host`. Default: false. */
+  readonly isBehindProxy?: boolean;
   /** A key that is kept in memory only, for a client in the process of the server. It may do everything. */
   readonly ownKey?: string;
   /**
@@ -92,17 +95,6 @@ export type SwarmAppOptions = {
   /** The folders of the checkpoints that commanders may download. */
   readonly checkpoints?: CheckpointDirs;
 };
-
-/**
- * Returns the address at which this client reached the server. If headers of a proxy contain the original address,
- * returns that address.
- */
-function originOf({ req, env }: Context): string {
-  const [protocol = '', , host = ''] = req.url.split('/', 3);
-  const { headers } = (env as HttpBindings).incoming;
-  const { 'x-forwarded-proto': scheme = protocol.slice(0, -1), 'x-forwarded-host': name = host } = headers;
-  return `${String(scheme)}://${String(name)}`;
-}
 
 function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   const { base_url } = episode;
@@ -128,10 +120,11 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
     '/episodes',
     door.write('worker', claimRequestSchema, async (swarm, claim, { context, key }) => {
       const answer = await swarm.claim(claim, toClaimKey(key));
+      const origin = options.origin ?? originOf(context.req.url, incomingOf(context).headers, options.isBehindProxy);
       context.status(answer.episodes.length > 0 ? 201 : 200);
       return {
         ...answer,
-        episodes: answer.episodes.map((episode) => withOrigin(episode, options.origin ?? originOf(context))),
+        episodes: answer.episodes.map((episode) => withOrigin(episode, origin)),
       };
     }),
   );

@@ -49,7 +49,10 @@ export class SwarmServer {
     const { needsKey = true, ownKey } = options.app ?? {};
     const firstKey = await loop.makeFirstKey(needsKey && ownKey === undefined);
     await loop.auditBegin();
-    const app = createSwarmApp(() => loop.swarmToAsk, options.app);
+    const app = createSwarmApp(() => loop.swarmToAsk, {
+      ...options.app,
+      isBehindProxy: options.isBehindProxy ?? false,
+    });
     const models = new ModelApp(loop);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
     const inFlight = new InFlight();
