@@ -1,4 +1,11 @@
-import { AgentJetError, type ChatRequest, type Completion, EngineError, type Sample } from '@agentjet/core';
+import {
+  AgentJetError,
+  type AssistantMessage,
+  type ChatRequest,
+  type Completion,
+  EngineError,
+  type Sample,
+} from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { AgentChats, type ChatSide } from './agent-chats.js';
 import type {
@@ -36,6 +43,7 @@ import { type SampledRow, toSampledRows } from './tokens/sampled-rows.js';
 import { layRows, type CallRow } from './tokens/call-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
+import { roundTimes } from './turn/call-times.js';
 import { describeTurns } from './turn/describe-turns.js';
 import { EpisodeCounts } from './turn/episode-counts.js';
 import { findParts } from './turn/find-parts.js';
@@ -103,6 +111,7 @@ class EpisodeTracker implements ContextTracker {
   #sampled: readonly SampledRow[] | undefined;
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
+  #lastAnswer: AssistantMessage | undefined;
 
   constructor({
     episodeId,
@@ -189,6 +198,12 @@ class EpisodeTracker implements ContextTracker {
     return this.#chain.turns ?? describeTurns(this.#toRows(), this.#calls);
   }
 
+  lastAnswer(): string | undefined {
+    const message = this.#lastAnswer;
+    if (message === undefined || message.content.trim() !== '') return message?.content;
+    return message.toolCalls?.map(({ name, arguments: given }) => `${name}(${given})`).join('\n');
+  }
+
   transcripts(): readonly AgentTranscript[] {
     return toTranscripts(this.#answers);
   }
@@ -239,7 +254,7 @@ class EpisodeTracker implements ContextTracker {
     id: string,
     call: OpenCall,
     completion: Completion,
-    { committed, text, isStopped, written, temperature, isTrained = true }: SampledReply & CommitOptions,
+    { committed, text, isStopped, written, temperature, isTrained = true, times }: SampledReply & CommitOptions,
   ): CommittedTurn {
     const { agent, index, prompt, stops } = call;
     const end = this.#insert(prompt, completion.ids);
@@ -278,8 +293,10 @@ class EpisodeTracker implements ContextTracker {
       isTrained,
       logprobs: logprobs.slice(),
       isTruncated: !isStopped,
+      ...(times !== undefined && { times: roundTimes(times) }),
       ...said,
     };
+    this.#lastAnswer = committed.message;
     this.#calls.push(recorded);
     this.#chain.add(recorded);
     this.#counts.add(recorded);

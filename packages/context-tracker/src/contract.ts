@@ -75,6 +75,18 @@ export type CommitOptions = {
   readonly temperature?: number | undefined;
   /** If false, the tokens are kept as context and not trained. Default: true. */
   readonly isTrained?: boolean;
+  readonly times?: CallTimes | undefined;
+};
+
+/** When a call was made, and what the engine did meanwhile. An engine that does not measure time leaves three keys out. */
+export type CallTimes = {
+  /** Milliseconds since the episode began. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** How long the call waited for its turn, the prompt was read, and tokens were sampled. */
+  readonly waitedMs?: number;
+  readonly promptMs?: number;
+  readonly samplingMs?: number;
 };
 
 /** The answer as the caller sees it. */
@@ -151,6 +163,8 @@ export type TurnDescription = {
   readonly foreignMessages: Counts<ForeignCause>;
   /** Authors of the prompt tokens that no earlier call had. Tokens outside of all parts belong to the chat template. */
   readonly parts: readonly TurnPart[];
+  /** Absent if the caller did not measure the call, or if the call was replayed. */
+  readonly times?: CallTimes;
 };
 
 /**
@@ -190,6 +204,8 @@ export interface ContextTracker {
   stats(): TrackerStats;
   /** Describes every committed call and the position of its tokens in the samples, for inspection. */
   describe(): readonly TurnDescription[];
+  /** Returns what the last committed answer says: its text, or its tool calls if it has no text. Undefined if there is none. */
+  lastAnswer(): string | undefined;
   /** Returns the conversations of all agents so far, in the order in which their last answers were committed. */
   transcripts(): readonly AgentTranscript[];
 }

@@ -1,6 +1,7 @@
 export type {
   AgentIdentity,
   AgentTranscript,
+  CallTimes,
   CommittedTurn,
   ContextTracker,
   Counts,

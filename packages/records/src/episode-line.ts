@@ -23,6 +23,8 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     seed: episode.seed,
     status: episode.status,
     ...outcome,
+    ...(episode.answer !== undefined && { answer: shortenAnswer(episode.answer) }),
+    ...(episode.beganAt !== undefined && { began_at: new Date(episode.beganAt).toISOString() }),
     seconds: toMillis(episode.seconds),
     ...(episode.secondsJudging !== undefined && { seconds_judging: toMillis(episode.secondsJudging) }),
     ...(episode.attempt !== undefined && { attempt: episode.attempt }),
@@ -55,6 +57,16 @@ export function shortenQuery(query: string): string {
 }
 
 const maxQueryLength = 4000;
+
+/** Returns the part of an answer that a record keeps: its beginning, and more of its end, where results usually are. */
+export function shortenAnswer(answer: string): string {
+  if (answer.length <= maxAnswerLength) return answer;
+  const gap = `\n... (${answer.length} characters) ...\n`;
+  const beginning = answer.slice(0, maxAnswerLength / 4);
+  return `${beginning}${gap}${answer.slice(beginning.length + gap.length - maxAnswerLength)}`;
+}
+
+const maxAnswerLength = 2000;
 
 /**
  * Converts a call of an agent that does not learn. The record has only the new messages of the request, and the answer.

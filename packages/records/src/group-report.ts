@@ -40,7 +40,10 @@ export function toGroupReport(group: SampledGroup, { reportBy }: CommonConfig['t
 
 /** Returns the lines of a group in an evaluation, which has no report. */
 export const toGroupLines = ({ groupId, episodes }: SampledGroup): readonly EpisodeRecord[] =>
-  episodes.map((episode) => ({ ...toEpisodeLine(episode), group_id: groupId }));
+  episodes.map((episode) => {
+    const { episode_id: id, ...line } = toEpisodeLine(episode);
+    return { episode_id: id, group_id: groupId, ...line };
+  });
 
 /** Removes the samples of an attempt that does not count, because it is not trained. */
 const withoutSamples = (episode: Episode): Episode => ({ ...episode, samples: [] });

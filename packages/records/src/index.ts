@@ -1,5 +1,5 @@
 export { countAnswers } from './count-answers.js';
-export { shortenQuery, toEpisodeLine } from './episode-line.js';
+export { shortenAnswer, shortenQuery, toEpisodeLine } from './episode-line.js';
 export type {
   Collected,
   EpisodeTranscript,

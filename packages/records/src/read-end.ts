@@ -34,6 +34,8 @@ export type EndContent = {
   /** The time that the client measured. Default: the time in the end record. */
   readonly seconds?: number;
   readonly seconds_judging?: number;
+  /** In milliseconds since 1970. */
+  readonly began_at?: number;
   readonly spans?: readonly StoredSpan[];
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly log_metrics?: Readonly<Record<string, number>>;
@@ -57,6 +59,8 @@ export type EndContent = {
 type PolicyContent = {
   readonly rows?: readonly RowSpans[];
   readonly turns?: PackedTurns;
+  /** What the last answer says. */
+  readonly answer?: string;
   readonly stats?: Partial<TrackerStats>;
   readonly calls?: Partial<CallCounts>;
   readonly ignored_parameters?: CountsByAgent<string>;
@@ -112,6 +116,8 @@ export function readEnd(ended: Ended, policy: string): Episode {
     metadata,
     logMetrics,
     seconds: content.seconds ?? end?.seconds ?? 0,
+    ...(content.answer !== undefined && { answer: content.answer }),
+    ...(content.began_at !== undefined && { beganAt: content.began_at }),
     ...(content.seconds_judging !== undefined && { secondsJudging: content.seconds_judging }),
     ...(spans !== undefined && { spans }),
     ...(attempt !== undefined && { attempt }),

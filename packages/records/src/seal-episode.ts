@@ -2,7 +2,7 @@ import { packTurns } from '@agentjet/context-tracker';
 import type { NewEnd } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
 import { sealRows, toSampledRow } from './sealed-rows.js';
-import { shortenQuery } from './episode-line.js';
+import { shortenAnswer, shortenQuery } from './episode-line.js';
 import { shortenMetadata } from './shorten-metadata.js';
 import type { EndContent } from './read-end.js';
 
@@ -29,6 +29,8 @@ export function sealEpisode(episode: Episode, incarnation: number): Pick<NewEnd,
     ignored_parameters: episode.ignoredParameters,
     rows,
     ...(taskMetadata !== undefined && { task_metadata: taskMetadata }),
+    ...(episode.answer !== undefined && { answer: shortenAnswer(episode.answer) }),
+    ...(episode.beganAt !== undefined && { began_at: episode.beganAt }),
     ...(episode.attempt !== undefined && { attempt: episode.attempt }),
     ...(episode.secondsJudging !== undefined && { seconds_judging: episode.secondsJudging }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(toStoredSpan) }),

@@ -153,6 +153,10 @@ export type Episode = {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;
   readonly seconds: number;
+  /** When the episode began, in milliseconds since 1970. Absent if it is not known. */
+  readonly beganAt?: number;
+  /** What the last answer of a model that learns says: its text, or its tool calls. Absent if there was none. */
+  readonly answer?: string;
   /**
    * The seconds of the episode that the judge took. They include the time that a group's judge waits for the other
    * episodes. Absent if no judge was asked here.

@@ -28,7 +28,8 @@ export type EpisodePhase = 'train' | 'evaluation';
  * reward, is_success, [rewards, parts, reason]           of a completed episode, from its judge or workflow
  * error                               of a failed episode: { code, message, [agent, place, stack, outage: { source,
  * host }] }
- * seconds, [seconds_judging]
+ * [answer]                            what the last answer of a model that learns says, without the middle of a long one
+ * [began_at], seconds, [seconds_judging]                began_at is an ISO time
  * [turn_rewards, spans]               began_ms and ended_ms count from the beginning of the episode
  * calls                               how many were answered, aborted, failed, ...
  * [swallowed_errors, untrained_calls, special_tokens, ignored_parameters]

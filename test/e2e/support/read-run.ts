@@ -51,9 +51,14 @@ export function listCheckpoints(run: string): readonly string[] {
  * does not depend on it.
  */
 export function readRepeatableEpisodes(run: string): readonly Row[] {
-  return readEpisodes(run).map(({ seconds: _seconds, seconds_judging: _judging, spans = [], samples, ...row }) => ({
-    ...row,
-    spans: (spans as readonly Row[]).map(({ name }) => name),
-    samples: (samples as readonly Row[]).map((sample) => ({ ...sample, logprobs: undefined })),
-  }));
+  return readEpisodes(run).map((episode) => {
+    const { seconds: _seconds, seconds_judging: _judging, began_at: _began, ...row } = episode;
+    const { spans = [], samples, turns } = row as Readonly<Record<string, readonly Row[] | undefined>>;
+    return {
+      ...row,
+      spans: spans.map(({ name }) => name),
+      samples: samples?.map((sample) => ({ ...sample, logprobs: undefined })),
+      turns: turns?.map((turn) => ({ ...turn, times: undefined })),
+    };
+  });
 }

@@ -8,6 +8,11 @@ const part = fc.record(
   { author, name: fc.string(), start: fc.nat(), end: fc.nat() },
   { requiredKeys: ['author', 'start', 'end'], noNullPrototype: true },
 );
+const tenths = fc.nat().map((ms) => ms / 10);
+const times = fc.record(
+  { beganMs: tenths, endedMs: tenths, waitedMs: tenths, promptMs: tenths, samplingMs: tenths },
+  { requiredKeys: ['beganMs', 'endedMs'], noNullPrototype: true },
+);
 const turn = fc.record(
   {
     turnId: fc.oneof(
@@ -28,6 +33,7 @@ const turn = fc.record(
     splices: fc.constantFrom([], [{ turn: 0, cause: 'text' as const }]),
     foreignMessages: fc.constantFrom({}, { edited: 2 }),
     parts: fc.array(part, { maxLength: 3 }),
+    times,
   },
   {
     requiredKeys: [
@@ -76,4 +82,26 @@ test('a usual turn is written without the usual values', () => {
     names: ['e', 'main', 'user'],
     numbers: [0, 0, 1, 1, 9, 0, 4, 2, 0, 1, 2, 2, 6, -1],
   });
+});
+
+test('the times of calls are moved by what the clock of the tracker began later than the episode', () => {
+  const turns = [{ beganMs: 10.1, endedMs: 20.3 }, undefined].map((times, index) => ({
+    turnId: `e/${index}`,
+    index,
+    agentName: 'a',
+    targetTag: 'a',
+    promptTokens: 1,
+    reusedTokens: 0,
+    generatedTokens: 1,
+    policyVersion: 0,
+    isTruncated: false,
+    fork: null,
+    sample: 0,
+    splices: [],
+    foreignMessages: {},
+    parts: [],
+    ...(times !== undefined && { times }),
+  }));
+  const found = unpackTurns(packTurns(turns, 5));
+  expect(found.map(({ times }) => times)).toEqual([{ beganMs: 15.1, endedMs: 25.3 }, undefined]);
 });

@@ -1,4 +1,5 @@
-import type { TurnDescription, TurnPart } from '../contract.js';
+import type { CallTimes, TurnDescription, TurnPart } from '../contract.js';
+import { toTenths } from '../turn/call-times.js';
 
 /**
  * The turns of an episode in the form that the store of a swarm keeps: numbers, some of which are positions in a list
@@ -12,6 +13,8 @@ export type PackedTurns = {
   readonly numbers: readonly number[];
   /** Unusual values by the position of the turn. */
   readonly unusual?: Readonly<Record<string, Unusual>>;
+  /** For each turn: `numbersOfTimes`. Absent if no turn has times. */
+  readonly times?: readonly number[];
 };
 
 /** Fields that most turns do not have. */
@@ -20,8 +23,11 @@ type Unusual = Partial<Pick<TurnDescription, 'isTruncated' | 'isTrained' | 'fork
 /** Marks a missing number. */
 const none = -1;
 
-/** Packs all turns of an episode, ordered by `index`. */
-export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
+/**
+ * Packs all turns of an episode, ordered by `index`. `laterMs` is added to the times of calls, if the clock that measured
+ * them began later than the episode.
+ */
+export function packTurns(turns: readonly TurnDescription[], laterMs = 0): PackedTurns {
   const names: string[] = [];
   const numbers: number[] = [];
   const place = (name: string): number => {
@@ -41,7 +47,38 @@ export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
     const rare = unusualOf(turn);
     if (rare !== undefined) (unusual ??= {})[index] = rare;
   }
-  return unusual === undefined ? { names, numbers } : { names, numbers, unusual };
+  const times = turns.some((turn) => turn.times !== undefined) && { times: packTimes(turns, laterMs) };
+  return { names, numbers, ...(unusual !== undefined && { unusual }), ...times };
+}
+
+const numbersOfTimes = 5;
+
+function packTimes(turns: readonly TurnDescription[], laterMs: number): readonly number[] {
+  const numbers: number[] = [];
+  for (const { times } of turns) {
+    if (times === undefined) numbers.push(none, none, none, none, none);
+    else {
+      const { beganMs, endedMs, waitedMs = none, promptMs = none, samplingMs = none } = times;
+      numbers.push(toTenths(beganMs + laterMs), toTenths(endedMs + laterMs), waitedMs, promptMs, samplingMs);
+    }
+  }
+  return numbers;
+}
+
+function unpackTimes(numbers: readonly number[], index: number): CallTimes | undefined {
+  const at = index * numbersOfTimes;
+  const [beganMs = none, endedMs = none, waitedMs = none, promptMs = none, samplingMs = none] = numbers.slice(
+    at,
+    at + numbersOfTimes,
+  );
+  if (endedMs === none) return undefined;
+  return {
+    beganMs,
+    endedMs,
+    ...(waitedMs !== none && { waitedMs }),
+    ...(promptMs !== none && { promptMs }),
+    ...(samplingMs !== none && { samplingMs }),
+  };
 }
 
 /** Returns the number at the end of a turn's id, after the episode's id and the last slash. */
@@ -55,7 +92,12 @@ const numbersOfTurn = 10;
 const numbersOfPart = 4;
 
 /** Returns the turns that `packTurns` was given. */
-export function unpackTurns({ names, numbers, unusual = {} }: PackedTurns): readonly TurnDescription[] {
+export function unpackTurns({
+  names,
+  numbers,
+  unusual = {},
+  times: packedTimes = [],
+}: PackedTurns): readonly TurnDescription[] {
   const turns: TurnDescription[] = [];
   for (let at = 0; at < numbers.length; ) {
     const [id = 0, call = none, agent = 0, target = 0, prompt = 0, reused = 0, generated = 0, version = 0, ...more] =
@@ -67,6 +109,7 @@ export function unpackTurns({ names, numbers, unusual = {} }: PackedTurns): read
     });
     at += numbersOfTurn + numParts * numbersOfPart;
     const index = turns.length;
+    const times = unpackTimes(packedTimes, index);
     turns.push({
       turnId: call === none ? nameAt(names, id) : `${nameAt(names, id)}/${call}`,
       index,
@@ -80,6 +123,7 @@ export function unpackTurns({ names, numbers, unusual = {} }: PackedTurns): read
       sample: sample === none ? null : sample,
       parts,
       ...unusual[index],
+      ...(times !== undefined && { times }),
     });
   }
   return turns;

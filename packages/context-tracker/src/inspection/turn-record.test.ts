@@ -19,8 +19,9 @@ const turn: Required<TurnDescription> = {
   splices: [{ turn: 0, cause: 'text' }],
   foreignMessages: { edited: 1 },
   parts: [{ author: 'user', name: 'Ann', start: 3, end: 9 }],
+  times: { beganMs: 10, waitedMs: 0.1, promptMs: 2, samplingMs: 30.5, endedMs: 43 },
 };
-const { isTrained: _isTrained, ...trained } = turn;
+const { isTrained: _isTrained, times: _times, ...trained } = turn;
 
 test.each([
   ['that is not trained', turn],

@@ -1,5 +1,5 @@
 import { camelKeys } from '@agentjet/core';
-import type { TurnDescription } from '../contract.js';
+import type { CallTimes, TurnDescription } from '../contract.js';
 
 /** A turn in the list `turns` of an episode's record. Its keys are in snake_case. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
@@ -24,8 +24,19 @@ export function toTurnRecord(turn: TurnDescription): TurnRecord {
     splices: turn.splices,
     foreign_messages: turn.foreignMessages,
     parts: turn.parts,
+    ...(turn.times !== undefined && { times: toTimesRecord(turn.times) }),
   };
   return turn.isTrained === undefined ? record : { ...record, is_trained: turn.isTrained };
+}
+
+function toTimesRecord({ beganMs, waitedMs, promptMs, samplingMs, endedMs }: CallTimes): TurnRecord {
+  return {
+    began_ms: beganMs,
+    ...(waitedMs !== undefined && { waited_ms: waitedMs }),
+    ...(promptMs !== undefined && { prompt_ms: promptMs }),
+    ...(samplingMs !== undefined && { sampling_ms: samplingMs }),
+    ended_ms: endedMs,
+  };
 }
 
 /** Returns the turns of an episode's record. */

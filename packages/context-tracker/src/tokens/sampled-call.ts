@@ -5,7 +5,7 @@ import type { TokenPosition } from './token-tree.js';
 /** The tokens of one committed call: the engine was given `promptLength` ids and sampled those up to `end`. */
 export type SampledCall = Pick<
   TurnDescription,
-  'index' | 'reusedTokens' | 'policyVersion' | 'isTruncated' | 'parts' | 'foreignMessages'
+  'index' | 'reusedTokens' | 'policyVersion' | 'isTruncated' | 'parts' | 'foreignMessages' | 'times'
 > & {
   readonly id: string;
   readonly agent: AgentIdentity;

@@ -19,6 +19,7 @@ type Whereabouts = {
 };
 
 export function describeTurn(call: SampledCall, { place, sample, placeOf }: Whereabouts): TurnDescription {
+  const { times } = call;
   const turn: TurnDescription = {
     turnId: call.id,
     index: place,
@@ -34,6 +35,7 @@ export function describeTurn(call: SampledCall, { place, sample, placeOf }: Wher
     splices: call.splices.map(({ index: begun, cause }) => ({ turn: placeOf(begun), cause })),
     foreignMessages: call.foreignMessages,
     parts: call.parts,
+    ...(times !== undefined && { times }),
   };
   return call.isTrained ? turn : { ...turn, isTrained: false };
 }

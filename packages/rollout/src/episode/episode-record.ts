@@ -2,6 +2,7 @@ import type { ChatModel } from '@agentjet/core';
 import {
   type AgentIdentity,
   type AgentTranscript,
+  type ContextTracker,
   createContextTracker,
   type SampledRow,
   type TrackerStats,
@@ -29,7 +30,7 @@ export const nothingTracked: TrackerStats = {
 };
 
 /** The answers of an episode's models, as trainable samples, as turns and as counts. */
-export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
+export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters' | 'answer'>;
 
 /** The same record, with rows of spans instead of samples. */
 export type RecordedRows = Omit<Recorded, 'samples'> & { readonly rows: readonly SampledRow[] };
@@ -70,13 +71,18 @@ export type RecordOptions = {
   /** Called with each answered call of the tuned models, in the same turn of the event loop as its recording. */
   readonly onCall?: ((call: RecordedCall) => void) | undefined;
 };
-type RecordListeners = { readonly signal: AbortSignal; readonly onTurn?: OnTurn };
+type RecordListeners = {
+  readonly signal: AbortSignal;
+  readonly onTurn?: OnTurn;
+  /** Returns the milliseconds since the episode began. */
+  readonly elapsedMs?: () => number;
+};
 type RecordIdentity = { readonly episodeId: string; readonly seed: number };
 
 export function openRecord(
   { policy, sampling, requestSampling, onCall }: RecordOptions,
   { episodeId, seed }: RecordIdentity,
-  { signal, onTurn = () => undefined }: RecordListeners,
+  { signal, onTurn = () => undefined, elapsedMs }: RecordListeners,
 ): OpenRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
@@ -109,11 +115,13 @@ export function openRecord(
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
     ...(specialTokensInText === undefined ? {} : { specialTokensInText }),
   });
-  const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), ...countsOf(ledger) });
-  const finishRows = (): RecordedRows => {
-    const { counts: calls, ignoredParameters } = ledger;
-    return { rows: tracker.finishRows(), turns: tracker.describe(), stats: tracker.stats(), calls, ignoredParameters };
-  };
+  const read = () => ({
+    turns: tracker.describe(),
+    stats: tracker.stats(),
+    ...countsOf(ledger),
+    ...lastAnswer(tracker),
+  });
+  const finishRows = (): RecordedRows => ({ rows: tracker.finishRows(), ...read() });
   return {
     createModel: (agent) =>
       createTunedModel({
@@ -129,6 +137,7 @@ export function openRecord(
         untrainedModels: untrainedModels ?? [],
         contextSetting: policy.contextSetting,
         requestSampling,
+        elapsedMs,
         onTurn: (turnId) => onTurn(agent.agentName, turnId),
         onCall,
       }),
@@ -150,6 +159,11 @@ function toFailedCalls(ledger: CallLedger): FailedCalls {
     swallowed: (episodeError) => listSwallowed(ledger.failures, episodeError),
     noteCall: (agentName, error) => (error === undefined ? ledger.noteAnswer() : ledger.noteFailure(agentName, error)),
   };
+}
+
+function lastAnswer(tracker: Pick<ContextTracker, 'lastAnswer'>): Pick<Episode, 'answer'> {
+  const answer = tracker.lastAnswer();
+  return answer === undefined ? {} : { answer };
 }
 
 function countsOf({ counts, ignoredParameters }: CallLedger): Pick<Recorded, 'calls' | 'ignoredParameters'> {

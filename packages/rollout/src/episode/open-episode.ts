@@ -18,6 +18,8 @@ import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 export type OpenEpisode = EpisodeLife &
   Pick<OpenRecord, 'createModel' | 'transcripts' | 'replay' | 'failedAgent' | 'swallowed' | 'lostTo' | 'finishRows'> & {
     readonly episodeId: string;
+    /** In milliseconds since 1970. */
+    readonly beganAt: number;
     /** Undefined means that every target learns. Throws ConfigError for an empty list. */
     readonly createTuner: (trainableTargets?: readonly string[]) => Tuner;
     /** Returns what has been recorded so far. The episode continues. Samples exist only after `finish`. */
@@ -34,7 +36,7 @@ export type OpenEpisode = EpisodeLife &
 
 /** Everything known about an episode except its score. */
 export type OpenEpisodeRecord = Recorded &
-  Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
+  Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls' | 'beganAt'>;
 
 export type OpenEpisodeOptions = RecordOptions & {
   /** Without it, the episode lasts until `finish` or `fail`. */
@@ -65,13 +67,15 @@ export type OpenEpisodeIdentity = {
 /** Opens an episode. End it with `finish`; otherwise its timer and its listener on `signal` remain. */
 export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeIdentity): OpenEpisode {
   const { episodeId } = identity;
+  const startedAt = performance.now();
+  const beganAt = Math.round(performance.timeOrigin + startedAt);
   const clock = new WaitClock();
   const life = openLife(options, { ...identity, clock });
   const { signal } = life;
   const { attempt = 1 } = identity;
   const turnRewards = new TurnRewards();
   const onTurn = (agentName: string, turnId: string): void => turnRewards.noteTurn(agentName, turnId);
-  const recorder = openRecord(options, identity, { signal, onTurn });
+  const recorder = openRecord(options, identity, { signal, onTurn, elapsedMs: () => performance.now() - startedAt });
   const spans = new Spans();
   const targets = new Set<string>();
   const agents = new Set<string>();
@@ -84,6 +88,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
     ...recorded,
+    beganAt,
     ...(attempt > 1 && { attempt }),
     ...(spans.records.length > 0 && { spans: [...spans.records] }),
     ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
@@ -100,6 +105,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   };
   return {
     episodeId,
+    beganAt,
     signal,
     createModel,
     createTuner: (trainableTargets) =>

@@ -67,6 +67,41 @@ describe('a workflow', () => {
     expect(episode.seconds).toBeGreaterThan(0);
   });
 
+  it('is recorded with its time, the times of its calls and the last answer', async () => {
+    const before = Date.now() - 1;
+    const { beganAt, turns, answer } = await run(
+      async (_task, tuner) => {
+        await say(tuner, 'one');
+        await say(tuner, 'two');
+        return { reward: 1 };
+      },
+      { replies: ['first', 'second'] },
+    );
+    expect(answer).toBe('second');
+    expect(beganAt).toBeGreaterThanOrEqual(before);
+    const ms = turns.flatMap(({ times }) => [times?.beganMs ?? -1, times?.endedMs ?? -1]);
+    expect(ms).toEqual(ms.toSorted((left, right) => left - right));
+    expect(Math.min(...ms)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('may end with a call of a tool, which is then its last answer', async () => {
+    const call = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>';
+    const { answer } = await run(
+      async (_task, tuner) => {
+        const model = tuner.selectModel({ agentName: 'a' }, (tuned) => tuned);
+        const tools = [{ name: 'add', parameters: {} }];
+        await model.generate({ messages: [{ role: 'user', content: 'add' }], tools });
+        return { reward: 0 };
+      },
+      { replies: [call] },
+    );
+    expect(answer).toBe('add({"a": 1})');
+  });
+
+  it('has no last answer if it called no model', async () => {
+    expect(await run(async () => ({ reward: 0 }))).not.toHaveProperty('answer');
+  });
+
   it('is a class, with an instance for each episode', async () => {
     class Counting extends Workflow {
       count = 0;

@@ -94,7 +94,8 @@ describe('recorded calls', () => {
     again.replay(calls);
     const [old, rebuilt] = [before.finish(), again.finish()];
     expect(rebuilt.samples).toEqual(old.samples);
-    expect(rebuilt.turns).toEqual(old.turns);
+    // The times of calls are not recorded with them.
+    expect(rebuilt.turns).toEqual(old.turns.map(({ times: _times, ...turn }) => turn));
     expect(rebuilt.stats).toEqual(old.stats);
     expect(rebuilt.calls).toMatchObject({ answered: 5, untrained: 1 });
   });

@@ -17,7 +17,7 @@ import {
   type TokenLogprob,
   type TokenSampling,
 } from '@agentjet/core';
-import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
+import type { AgentIdentity, CallTimes, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
@@ -57,6 +57,8 @@ export type TunedChatOptions = {
   readonly untrainedModels?: readonly string[];
   /** Default: `honour`. Calls that are not trained get the options that they ask for. */
   readonly requestSampling?: RequestSampling | undefined;
+  /** Returns the milliseconds since the episode began. Without it, calls have no times. */
+  readonly elapsedMs?: (() => number) | undefined;
   /** Called with each turn that is trained. */
   readonly onTurn?: ((turnId: string) => void) | undefined;
   /** Called with each answered call, in the same turn of the event loop as its recording. */
@@ -164,7 +166,8 @@ async function call(
   callOptions: ChatOptions,
 ): Promise<ChatResponse> {
   const { agent, tracker, engine, ledger } = options;
-  const { contextSetting } = options;
+  const { contextSetting, elapsedMs } = options;
+  const beganMs = elapsedMs?.();
   const { tokenizer } = options.chatTokenizer;
   checkRequestSize(request, { contextLength: engine.contextLength, contextSetting, tokenizer });
   ledger.countIgnored(agent.agentName, request.ignoredParameters ?? []);
@@ -194,7 +197,11 @@ async function call(
   if (!isTrained) options.ledger.count('untrained');
   const temperature = limits.requestSampling === 'honour' ? sampling.temperature : undefined;
   const committed = isTrained
-    ? turn.commit(sampled.completion, { temperature, isTrained: isTrainable })
+    ? turn.commit(sampled.completion, {
+        temperature,
+        isTrained: isTrainable,
+        times: toTimes(sampled.completion, beganMs, elapsedMs?.()),
+      })
     : turn.read(sampled.completion);
   if (isTrained) options.onTurn?.(turn.id);
   const response = toResponse(name, turn, sampled, committed);
@@ -216,6 +223,17 @@ async function call(
   // of all their agents must not run in one turn.
   await ownTurn();
   return response;
+}
+
+function toTimes(
+  { timing }: Completion,
+  beganMs: number | undefined,
+  endedMs: number | undefined,
+): CallTimes | undefined {
+  if (beganMs === undefined || endedMs === undefined) return undefined;
+  if (timing === undefined) return { beganMs, endedMs };
+  const { queuedMs: waitedMs, prefillMs: promptMs, decodeMs: samplingMs } = timing;
+  return { beganMs, endedMs, waitedMs, promptMs, samplingMs };
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type CountingChatModel,
   type TurnReward,
 } from '@agentjet/core';
-import { packTurns, type AgentIdentity } from '@agentjet/context-tracker';
+import type { AgentIdentity } from '@agentjet/context-tracker';
 import { createSession, LoopTurns, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
 import { defaultPolicy, isOf, named, type RecordIndex } from '@agentjet/ledger';
 import { openEpisode, type OpenEpisode, type OpenEpisodeOptions, type RecordedCall } from '@agentjet/rollout';
@@ -19,6 +19,7 @@ import type { Swarm } from '../swarm/swarm.js';
 import type { Writable } from '../writable.js';
 import { toCallError } from './call-error.js';
 import { CallContents, toResponse, type CallContent } from './call-content.js';
+import { toEndContent } from './end-content.js';
 import { IdleLimit } from './idle-limit.js';
 import type { ModelPort, SealedEnd } from './model-port.js';
 
@@ -81,25 +82,25 @@ export class ServedEpisodes implements ModelPort {
     // The episode ends now, so its last use is not noted.
     const episode = this.#open.get(episodeId) ?? this.#get(episodeId);
     const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
-    return () => this.#seal(episodeId, episode, turnRewards);
+    return () => this.#seal(episodeId, episode, { turnRewards, seconds: request.seconds });
   }
 
   #seal(
     episodeId: string,
     { open, numCalls }: ServedEpisode,
-    turnRewards: NonNullable<SealedEnd['turnRewards']>,
+    {
+      turnRewards,
+      seconds,
+    }: { readonly turnRewards: NonNullable<SealedEnd['turnRewards']> } & Pick<EndRequest, 'seconds'>,
   ): SealedEnd {
     const isTrained = this.#swarmOf().context.ledger.group(this.#episodeOf(episodeId).groupId).purpose === 'train';
     if (numCalls === 0) open.release();
-    const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
-    const told = { turns: packTurns(turns), stats: unlessZero(stats), calls: unlessZero(calls) };
-    // Keys are added one by one, because a spread would take longer than packing a row.
-    const content: Record<string, unknown> = told;
-    if (hasAny(ignoredParameters)) content['ignored_parameters'] = ignoredParameters;
-    const sealed: Writable<SealedEnd> = { tokens: stats.generatedTokens, content };
+    const recorded = open.finishRows();
+    const content = toEndContent(recorded, { openedAt: open.beganAt, seconds });
+    const sealed: Writable<SealedEnd> = { tokens: recorded.stats.generatedTokens, content };
     if (turnRewards.length > 0) sealed.turnRewards = turnRewards;
     if (!isTrained) return sealed;
-    const { rows: ownRows, bytes } = sealRows(rows);
+    const { rows: ownRows, bytes } = sealRows(recorded.rows);
     content['rows'] = ownRows;
     sealed.bytes = bytes;
     return sealed;
@@ -368,21 +369,6 @@ type ServedEpisode = {
   numCalls: number;
   usedMs: number;
 };
-
-/** Returns only the counters that are not zero. Most are zero, and a shorter record takes less time to write. */
-function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const counted: Record<string, unknown> = {};
-  for (const name in counts) {
-    const { [name]: count } = counts;
-    if (typeof count === 'object' && count !== null ? hasAny(count) : count !== 0) counted[name] = count;
-  }
-  return counted;
-}
-
-function hasAny(counts: object): boolean {
-  for (const _name in counts) return true;
-  return false;
-}
 
 /** Returns the rewards of turns. A client names a turn by its number among the answers of its agent. */
 function toTurnRewards(open: OpenEpisode, { turn_rewards = [] }: EndRequest): readonly TurnReward[] {
