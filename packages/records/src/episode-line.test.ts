@@ -12,7 +12,7 @@ it('keeps the text of a task up to 4000 characters, and says how long a longer o
   expect(shortenQuery(shortenQuery(long))).toBe(shortenQuery(long));
 });
 
-it('keeps the beginning and the end of a long answer, where results usually are', () => {
+it('keeps the beginning and the end of a long answer', () => {
   const long = `${'a'.repeat(3000)} The answer is 42.`;
   const kept = shortenAnswer(long);
   expect(kept).toHaveLength(2000);

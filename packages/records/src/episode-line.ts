@@ -58,7 +58,7 @@ export function shortenQuery(query: string): string {
 
 const maxQueryLength = 4000;
 
-/** Returns the part of an answer that a record keeps: its beginning, and more of its end, where results usually are. */
+/** Returns the part of an answer that a record keeps: its beginning, and more of its end, which usually holds the result. */
 export function shortenAnswer(answer: string): string {
   if (answer.length <= maxAnswerLength) return answer;
   const gap = `\n... (${answer.length} characters) ...\n`;
