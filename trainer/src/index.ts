@@ -10,6 +10,7 @@ export type { Sharing } from './packing/sharing.js';
 export type { Normalization } from './packing/supervision.js';
 export { findParents } from './packing/unpack-rows.js';
 
+export { createTokenRecording, type TokenRecording } from './loop/token-records.js';
 export { prepareBatch, type BatchSettings, type PreparedBatch } from './loop/prepare-batch.js';
 export { checkLoss } from './loop/choose-loss.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';

@@ -4,6 +4,7 @@ import type { JobResult, RunPlan } from '@agentjet/records';
 import type { GroupSource } from './schedule/group-source.js';
 import { noEvaluations, type RunEvaluations } from './phases/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';
+import { createTokenRecording } from '@agentjet/trainer';
 import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
 
@@ -67,6 +68,9 @@ function makeSteps(
   const { config, folder, backbone, algorithm, checkpoint, signal, recorded, optimizer } = run;
   return train({
     ...toTrainSettings(config, algorithm),
+    recordTokens: createTokenRecording(config.trainerCommon.recordTokens, config.backbone, (message) =>
+      run.emit({ type: 'notice', message }),
+    ),
     optimizer,
     backbone,
     run: folder,

@@ -13,6 +13,11 @@ const lineStart = '{"episode_id":';
 const maxIdBytes = 4096;
 
 export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;
+/** The step of a file with such a name. Undefined if it has another name. */
+export const stepOfName = (name: string): number | undefined => {
+  const digits = /^step-(\d{6,15})\.jsonl$/.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+};
 export const episodeFileOf = (dir: string, step: number): string => path.join(dir, episodeFileName(step));
 
 /**
@@ -48,10 +53,7 @@ export class EpisodeFiles {
 
   /** Returns the steps that have episodes, ascending. */
   async steps(): Promise<number[]> {
-    return (await readFolder(this.dir))
-      .flatMap((name) => /^step-(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? [])
-      .map(Number)
-      .sort((a, b) => a - b);
+    return (await readFolder(this.dir)).flatMap((name) => stepOfName(name) ?? []).sort((a, b) => a - b);
   }
 
   async readStep(step: number): Promise<RecordedEpisode[]> {

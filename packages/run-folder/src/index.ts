@@ -1,3 +1,4 @@
+export { readAnnotations, type AnnotationLine, type SampleAnnotation, type UpdateAnnotation } from './annotations.js';
 export { checkpointName, Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 export { addDraws, drawsOf, type Draw, type Draws } from './draws.js';
 export { toSampleRecord, type EpisodeRecord, type RecordedEpisode, type SampleRecord } from './episode-record.js';

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, ConfigError, parseJsonObject, toErrorMessage, type Backbone } from '@agentjet/core';
+import { rewindAnnotations, writeAnnotations, type AnnotationLine } from './annotations.js';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles, episodeFileName } from './episode-files.js';
 import { EpisodeIndex } from './episode-index/episode-index.js';
@@ -38,6 +39,9 @@ export type RunFolderOptions = {
   readonly onNotice?: (message: string) => void;
 };
 
+/** How messages name the index. */
+const indexName = 'index/';
+
 /**
  * The files of a run, which are readable without AgentJet:
  * ```
@@ -46,6 +50,7 @@ export type RunFolderOptions = {
  * evaluations.jsonl  one object per evaluation
  * episodes/          step-000012.jsonl: one episode per line, token by token
  * index/             step-000012.jsonl: one row per episode, without tokens; made from episodes/, and made again if it is lost
+ * annotations/       step-000012.jsonl: what the trainer computed for the tokens of the step
  * checkpoints/       step-000020/: a model folder with the optimizer's state; latest: the newest one's name
  * changes.jsonl      settings that a resumed run changed, with the first step for which they are valid; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
@@ -69,7 +74,7 @@ export class RunFolder {
   readonly #onNotice: (message: string) => void;
   readonly #keepBest: string | undefined;
   readonly #index: IndexWriter;
-  #hasNoIndex = false;
+  readonly #unwritten = new Set<string>();
   /** The points of the curve; undefined until they are read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
 
@@ -137,9 +142,15 @@ export class RunFolder {
    * Writes the episodes, then the line in metrics.jsonl, then the curve. A step counts as recorded only if it has its
    * line.
    */
-  async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
+  async recordStep(
+    metrics: MetricsRecord,
+    episodes: readonly EpisodeRecord[] = [],
+    annotations: readonly AnnotationLine[] = [],
+  ): Promise<void> {
     await this.#checkOwned();
     await this.#writeEpisodes({ step: metrics.step, phase: 'train' }, episodes);
+    if (annotations.length > 0)
+      await this.#writingIfPossible('annotations/', () => writeAnnotations(this.dir, metrics.step, annotations));
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
     await this.#noteRecords('metrics', metrics.step);
     this.#drawn?.metrics.push(metrics);
@@ -162,17 +173,17 @@ export class RunFolder {
 
   async #writeEpisodes(at: Pick<RecordedEpisode, 'step' | 'phase'>, records: readonly EpisodeRecord[]): Promise<void> {
     const places = await writing(this.episodes.dir, () => this.episodes.append(at, records));
-    await this.#indexing(() => this.#index.append(at, records, places));
+    await this.#writingIfPossible(indexName, () => this.#index.append(at, records, places));
   }
 
-  /** An index that cannot be written never ends a run: a reader scans the lines instead. */
-  async #indexing(write: () => Promise<void>): Promise<void> {
+  /** Writes a file that a run can do without. A failure becomes a notice, once for each file. */
+  async #writingIfPossible(what: string, write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (thrown) {
-      if (!this.#hasNoIndex)
-        this.#onNotice(`The index of the episodes could not be written; readers scan them: ${toErrorMessage(thrown)}`);
-      this.#hasNoIndex = true;
+      if (!this.#unwritten.has(what))
+        this.#onNotice(`${what} could not be written, and the run continues without it: ${toErrorMessage(thrown)}`);
+      this.#unwritten.add(what);
     }
   }
 
@@ -235,7 +246,8 @@ export class RunFolder {
     await removeLeftovers(this.dir);
     const evaluated = new Set((await this.readEvaluations()).map(({ step }) => step));
     const repairs = [...(await writing(this.episodes.dir, () => this.episodes.rewind(lastStep, evaluated)))];
-    await this.#indexing(() => this.#index.rewind(this.episodes));
+    await this.#writingIfPossible(indexName, () => this.#index.rewind(this.episodes));
+    await writing(this.dir, () => rewindAnnotations(this.dir, lastStep));
     const abandoned = await writing(this.checkpoints.dir, () => this.checkpoints.rewind(lastStep));
     if (abandoned.length > 0)
       repairs.push(`Checkpoints after step ${lastStep} are set aside: ${abandoned.join(', ')}.`);

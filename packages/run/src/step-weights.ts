@@ -10,6 +10,7 @@ import {
   prepareBatch,
   type BatchSettings,
   type PreparedBatch,
+  type TokenRecording,
   type TrainingGroup,
 } from '@agentjet/trainer';
 
@@ -46,9 +47,16 @@ export type StepWeightsOptions = {
   readonly algorithm: Algorithm;
   readonly settings: BatchSettings;
   readonly optimizer?: OptimizerOptions | undefined;
+  readonly recordTokens?: TokenRecording | undefined;
 };
 
-export function createStepWeights({ backbone, algorithm, settings, optimizer }: StepWeightsOptions): StepWeights {
+export function createStepWeights({
+  backbone,
+  algorithm,
+  settings,
+  optimizer,
+  recordTokens,
+}: StepWeightsOptions): StepWeights {
   return {
     policyVersion: () => backbone.policyVersion,
     recipe: (changes = {}) => ({
@@ -58,7 +66,7 @@ export function createStepWeights({ backbone, algorithm, settings, optimizer }: 
     }),
     prepare: (groups, { algorithm: name, optimizer: _rates, ...recorded }) => {
       requireAlgorithm(name, algorithm.name);
-      return prepareBatch(groups, recorded, { backbone, algorithm });
+      return prepareBatch(groups, recorded, { backbone, algorithm, recordTokens });
     },
     ratesOf: (recipe, at) => recipe.optimizer && toRates(recipe.optimizer, rateAt(recipe, at)),
   };

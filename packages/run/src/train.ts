@@ -9,7 +9,7 @@ import {
   type RunFolder,
   type TrainingState,
 } from '@agentjet/run-folder';
-import { checkLoss, type BatchSettings, type TrainingGroup } from '@agentjet/trainer';
+import { checkLoss, type BatchSettings, type TokenRecording, type TrainingGroup } from '@agentjet/trainer';
 import { batched } from './batched.js';
 import { runLoop, saveCheckpoint } from './loop.js';
 import type { Driver, Journal, MadeStep, Run, LoopTrainer } from './parts.js';
@@ -30,6 +30,8 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
     /** The run folder, which records steps and keeps checkpoints. */
     readonly run: Pick<RunFolder, 'recordStep' | 'save' | 'writeReport'>;
     readonly groupsPerStep: number;
+    /** Default: nothing is recorded of single tokens. */
+    readonly recordTokens?: TokenRecording;
     /** The optimizer's settings, from which the rates of each step follow. Default: the backbone's own schedule. */
     readonly optimizer?: OptimizerOptions;
     /** The last step of the run. Default: the source decides. */

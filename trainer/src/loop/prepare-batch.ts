@@ -4,9 +4,10 @@ import {
   type Backbone,
   type LossOptions,
   type OptimizerOverrides,
+  type TermReport,
   type TrainStepMetrics,
 } from '@agentjet/core';
-import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import type { AnnotationLine, MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { LengthLimit } from '../packing/length-policy.js';
 import type { PackOptions } from '../packing/check-options.js';
 import type { PackReport } from '../packing/pack-trees.js';
@@ -15,6 +16,7 @@ import { creditGroups, type CreditedGroup } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
 import type { LeftOutEpisode } from './left-out.js';
 import { toStepMetrics, type TrainedStep } from './step-metrics.js';
+import { annotateTokens, type TokenRecording } from './token-records.js';
 import type { TrainingGroup } from './training-group.js';
 import { anchorParts, packParts, sortOut, toBatch, type Part, type SortedBatch, type StepLoss } from './batch-parts.js';
 
@@ -35,7 +37,12 @@ export type BatchSettings = {
   readonly maxStaleness?: number;
 };
 
-export type BatchTrainerOptions = { readonly backbone: Backbone; readonly algorithm: Algorithm };
+export type BatchTrainerOptions = {
+  readonly backbone: Backbone;
+  readonly algorithm: Algorithm;
+  /** Default: nothing is recorded of single tokens. */
+  readonly recordTokens?: TokenRecording | undefined;
+};
 
 /** A batch that is credited, packed and divided into optimizer steps. */
 export type PreparedBatch = {
@@ -74,7 +81,7 @@ export type RecordedStep = Pick<TrainedStep, 'step' | 'plannedRate'> & {
 export function prepareBatch(
   groups: readonly TrainingGroup[],
   settings: BatchSettings,
-  { backbone, algorithm }: BatchTrainerOptions,
+  { backbone, algorithm, recordTokens }: BatchTrainerOptions,
 ): PreparedBatch {
   checkLoss({ algorithm, backbone, loss: settings.loss });
   const loss = chooseLoss({ algorithm, loss: settings.loss });
@@ -84,7 +91,7 @@ export function prepareBatch(
   const sorted = sortOut(credited, { lengthLimit, maxStaleness, policyVersion: backbone.policyVersion });
   const parts = packParts(sorted, { numMiniBatches, loss, packing, backbone });
   const passes = Array.from({ length: numEpochs }, () => parts.map(({ groupIds }) => groupIds)).flat();
-  const batch = new Batch({ groups, credited, sorted, parts, loss, backbone, numSteps: passes.length });
+  const batch = new Batch({ groups, credited, sorted, parts, loss, backbone, recordTokens, numSteps: passes.length });
   batch.seconds.packing = (performance.now() - packedAt) / 1000;
   return {
     optimizerSteps: passes,
@@ -102,6 +109,7 @@ type BatchContent = {
   readonly parts: readonly Part[];
   readonly loss: StepLoss;
   readonly backbone: Backbone;
+  readonly recordTokens: TokenRecording | undefined;
   readonly numSteps: number;
 };
 
@@ -109,6 +117,7 @@ class Batch {
   readonly seconds = { packing: 0, training: 0 };
   readonly #content: BatchContent;
   readonly #updates: { readonly report: PackReport; readonly metrics: TrainStepMetrics }[] = [];
+  readonly #annotations: AnnotationLine[] = [];
   #anchored: readonly Part[] | undefined;
 
   constructor(content: BatchContent) {
@@ -128,18 +137,28 @@ class Batch {
   }
 
   async #optimize(index: number, { optimizer, isOnPolicy = true }: OptimizeOptions): Promise<OptimizerOutcome> {
-    const { parts, loss, backbone, numSteps } = this.#content;
+    const { parts, loss, backbone, numSteps, recordTokens } = this.#content;
+    const isRecorded = recordTokens !== undefined && recordTokens.mode !== 'none';
     this.#anchored ??= numSteps > 1 ? await anchorParts(parts, backbone, loss) : parts;
     const part = this.#anchored[index % this.#anchored.length];
     if (part === undefined) throw new RangeError(`There is no optimizer step ${index}; the batch has ${numSteps}.`);
     const batch = toBatch(part, backbone.policyVersion, loss);
-    const metrics = await backbone.trainStep({
+    const { terms, ...metrics } = await backbone.trainStep({
       ...batch,
+      ...(isRecorded && { reportTerms: true }),
       isOnPolicy: isOnPolicy && batch.isOnPolicy === true,
       ...(optimizer !== undefined && { optimizer }),
     });
     this.#updates.push({ report: part.report, metrics });
+    if (isRecorded) this.#annotate(index, part, terms);
     return { isApplied: true, metrics };
+  }
+
+  #annotate(update: number, { samples, packs }: Part, reports: readonly TermReport[] | undefined): void {
+    const { recordTokens } = this.#content;
+    if (recordTokens === undefined || recordTokens.mode === 'none') return;
+    if (reports === undefined) return recordTokens.onMissing();
+    this.#annotations.push(...annotateTokens({ update, mode: recordTokens.mode, samples, packs, reports }));
   }
 
   async record(run: Pick<RunFolder, 'recordStep'>, given: RecordedStep): Promise<MetricsRecord> {
@@ -158,7 +177,7 @@ class Batch {
       }),
       ...more,
     };
-    await run.recordStep(metrics, toEpisodeRecords(credited));
+    await run.recordStep(metrics, toEpisodeRecords(credited), this.#annotations);
     return metrics;
   }
 }

@@ -225,6 +225,11 @@ const trainerCommon = z.strictObject({
     'further episodes per evaluation task, sampled with temperature, top_p and top_k of the training. Their success is reported as sampled_success_rate',
   ),
   report_by: setting(text.nullable(), 'kind', 'field of task metadata; success is reported by its values. null: off'),
+  record_tokens: setting(
+    z.enum(['none', 'changed', 'all']),
+    'changed',
+    'tokens for which the run keeps what the trainer computed (logprob, entropy, ratio, clip), in annotations/. changed: tokens whose logprob differs by more than 0.1 from the sampled one, or whose gradient the clip removed',
+  ),
   keep_best: setting(
     text.nullable(),
     null,

@@ -15,7 +15,7 @@ import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@
  */
 const freeKeys = [
   /^model\.memory_check$/,
-  /^trainer_common\.(max_empty_steps|stop_on_collapse|report_by|keep_best|logger)$/,
+  /^trainer_common\.(max_empty_steps|stop_on_collapse|report_by|record_tokens|keep_best|logger)$/,
   /^rollout\.(max_attempts|max_outage|score_patience|group_patience|oversubscribe|record|workflow_processes)$/,
   /^trainer_common\.evaluation_patience$/,
   /^swarm\.(recovery_budget|sync)$/,

@@ -3,7 +3,7 @@ import type { Policy } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
 import { createStepWeights, type StepWeights } from '@agentjet/run';
-import { checkLoss } from '@agentjet/trainer';
+import { checkLoss, createTokenRecording } from '@agentjet/trainer';
 import type { ServedInputs } from '@agentjet/inputs';
 import { toBatchSettings, toOptimizerOptions, loadCheckpoint } from '@agentjet/local-run';
 import { noteArithmetic, repeatsAsBefore, openBackbone, toEnginePolicy, keepTemplate } from '@agentjet/models';
@@ -64,7 +64,9 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   let repeats = await repeatsAsBefore(backbone, folder);
   let isFresh = true; // the weights are those of model.path
   const { algorithm } = inputs;
-  const steps = createStepWeights({ backbone, algorithm, settings: toBatchSettings(config, algorithm), optimizer });
+  const recordTokens = createTokenRecording(config.trainerCommon.recordTokens, config.backbone, options.onNotice);
+  const settings = toBatchSettings(config, algorithm);
+  const steps = createStepWeights({ backbone, algorithm, settings, optimizer, recordTokens });
   return {
     ...steps,
     policy,
