@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
-import { listCheckpoints, onlyRun, readEpisodes, readMetrics, readRows } from './support/read-run.js';
+import { listCheckpoints, onlyRun, readEpisodes, readMetrics, readRows, type Row } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
@@ -122,6 +122,17 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringMatching(/Cannot write the page.*--html <file>/)]);
   const whole = await runAjet(folder, ['inspect', run, '--html']);
   expect([whole.code, whole.stderr]).toEqual([1, expect.stringMatching(/page of one episode.*report\.html/)]);
+  const asked = await runAjet(folder, ['inspect', run, '--step', '1', '--sort', 'tokens', '--json']);
+  const { episodes, of } = JSON.parse(asked.stdout) as { readonly episodes: readonly Row[]; readonly of: number };
+  expect([episodes.length, of]).toEqual([8 + 2, 8 + 2]);
+  for (const { question, answered, began_at: began } of episodes) {
+    expect(question).toMatch(/^Say \d+$/);
+    expect([typeof answered, typeof began]).toEqual(['string', 'string']);
+  }
+  const compared = await runAjet(folder, ['inspect', run, '--before-after']);
+  expect(compared.stdout).toMatch(/^step 0: success .*\nstep 1: success .*\nchange: .*, on 2 tasks: /);
+  const misspelt = await runAjet(folder, ['inspect', run, '--task', 'nobody']);
+  expect([misspelt.code, misspelt.stderr]).toEqual([1, expect.stringMatching(/has no task "nobody"\. It has 4 tasks/)]);
   const unknown = await runAjet(folder, ['inspect', run, 'nobody']);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toMatch(/has no episode "nobody"/);

@@ -12,13 +12,11 @@ import {
   renderPage,
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../program.js';
+import { asksForOutcomes, showComparison, showOutcomes } from './inspect-outcomes.js';
 
 /** Runs `ajet inspect` and returns the exit code. */
-export async function inspectRun(
-  run: string,
-  episode: string | undefined,
-  { html = false, tokens = false }: InspectFlags,
-): Promise<number> {
+export async function inspectRun(run: string, episode: string | undefined, flags: InspectFlags): Promise<number> {
+  const { html = false, tokens = false } = flags;
   // In `--html <run> <episode>`, the parser mistakes the run for the output path of `--html`.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined && html === true)
@@ -26,11 +24,31 @@ export async function inspectRun(
       'no_episode',
       `--html writes the page of one episode: ajet inspect ${quoteForShell(run)} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
     );
+  if (asksForOutcomes(flags)) refuseWithOutcomes(episode, flags);
   for (const change of await findChanges(run)) console.error(`notice: ${change}`);
-  if (episode === undefined) await printEpisodes(run);
+  if (flags.beforeAfter === true) await showComparison(run, flags);
+  else if (asksForOutcomes(flags)) await showOutcomes(run, flags);
+  else if (episode === undefined) await printEpisodes(run);
   else if (html === false) await printEpisode(run, episode, tokens);
   else await writePage(run, episode, html);
   return 0;
+}
+
+/** Flags that select episodes do not go together with those that show one. */
+function refuseWithOutcomes(episode: string | undefined, { html, tokens, ...flags }: InspectFlags): void {
+  const [name = ''] = Object.entries(flags).find(([, value]) => value !== undefined) ?? [];
+  const flag = name === 'beforeAfter' ? '--before-after' : `--${name}`;
+  if (episode !== undefined)
+    throw new AgentJetError(
+      'wrong_value',
+      `${flag} selects episodes, but ${JSON.stringify(episode)} is named. Leave out one of them.`,
+    );
+  const other = html !== undefined ? '--html' : tokens === undefined ? undefined : '--tokens';
+  if (other !== undefined)
+    throw new AgentJetError(
+      'wrong_value',
+      `${other} shows one episode and does not go with ${flag}. Name the episode.`,
+    );
 }
 
 async function printEpisodes(run: string): Promise<void> {

@@ -9,6 +9,8 @@ export type RecordKeys = {
   readonly taskField?: string;
   /** `task_judge.<type>.output_field`: the field of the workflow's metadata that contains its answer. */
   readonly outputField?: string;
+  /** `trainer_common.val_pass_n`: later places of an evaluation are sampled as in training. */
+  readonly valPassN: number;
 };
 
 /**
@@ -21,7 +23,9 @@ export function readRecordKeys(configYaml: string): RecordKeys {
   const kindField = isJsonObject(trainer) ? trainer['report_by'] : undefined;
   const section = isJsonObject(judge) ? judge[String(judge['judge_type'])] : undefined;
   const { task_field: taskField, output_field: outputField } = isJsonObject(section) ? section : {};
+  const valPassN = isJsonObject(trainer) ? trainer['val_pass_n'] : undefined;
   return {
+    valPassN: typeof valPassN === 'number' ? valPassN : 1,
     kindField: kindField === null || typeof kindField === 'string' ? kindField : 'kind',
     ...(typeof taskField === 'string' && { taskField }),
     ...(typeof outputField === 'string' && { outputField }),

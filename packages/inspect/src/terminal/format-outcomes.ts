@@ -1,0 +1,53 @@
+import type { EpisodeOutcome, EpisodeRow } from '@agentjet/run-folder';
+import type { ShownOutcome } from '../outcomes/read-outcomes.js';
+import { makeVisible } from './make-visible.js';
+import type { Palette } from './palette.js';
+import { wrapText } from './wrap-text.js';
+
+export type OutcomeLayout = {
+  readonly palette: Palette;
+  /** Columns of the terminal. Infinity: lines are not wrapped. */
+  readonly width: number;
+};
+
+const labels = ['question', 'expected', 'answered', 'reason', 'error'] as const;
+const labelWidth = 2 + Math.max(...labels.map(({ length }) => length)) + 2;
+/** A narrower terminal wraps its own lines. */
+const leastWidth = 20;
+
+/** Formats an episode for people: a line with its figures, then what it was asked and what came of it. */
+export function formatOutcome({ row, outcome }: ShownOutcome, layout: OutcomeLayout): readonly string[] {
+  const { palette } = layout;
+  const title = palette.tone('title', makeVisible(row.episode_id));
+  return [`${title}  ${describeRow(row, palette)}`, ...formatFields(outcome, layout)];
+}
+
+/** Formats the fields of an outcome that are known, each with its label. */
+export function formatFields(outcome: EpisodeOutcome, layout: OutcomeLayout): readonly string[] {
+  return labels.flatMap((label) => {
+    const text = outcome[label];
+    return text === undefined ? [] : formatField(label, text, layout);
+  });
+}
+
+export function formatField(label: string, text: string, { palette, width }: OutcomeLayout): readonly string[] {
+  const lines = wrapText(text.trim(), Math.max(leastWidth, width - labelWidth));
+  return lines.map((line, at) => {
+    const name = palette.tone('faint', `  ${(at === 0 ? label : '').padEnd(labelWidth - 2)}`);
+    return `${name}${line}`.trimEnd();
+  });
+}
+
+function describeRow({ step, phase, status, is_success: isSuccess, ...row }: EpisodeRow, palette: Palette): string {
+  const outcome = status === 'failed' ? `failed (${row.error_code ?? 'error'})` : isSuccess ? 'success' : 'no success';
+  const facts = [
+    `step ${step}${phase === 'evaluation' ? ' evaluation' : ''}`,
+    ...(row.reward === null ? [] : [`reward ${row.reward.toFixed(3)}`]),
+    isSuccess ? outcome : palette.tone('warning', makeVisible(outcome)),
+    `${row.seconds.toFixed(1)} s`,
+    `${row.generated_tokens} tokens`,
+    ...(row.kind === undefined ? [] : [`kind ${makeVisible(row.kind)}`]),
+    ...Object.entries(row.parts ?? {}).map(([name, value]) => `${makeVisible(name)} ${value.toFixed(3)}`),
+  ];
+  return facts.join('  ');
+}
