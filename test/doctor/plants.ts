@@ -6,6 +6,7 @@ import { createRandom, deriveSeed } from '@agentjet/core';
 import { nanoModelDir } from '@agentjet/nano';
 import { asModel, ReActAgent, Toolkit } from '@agentjet/react';
 import { AgentJetJob, type Task, type Tuner, Workflow, type WorkflowOutput } from 'agentjet';
+import { FrozenLake, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
 import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
 import { drawTasks as drawLakes } from '#tutorial/frozen-lake/lake-tasks.js';
 import { calculate, maxCalls, systemPrompt } from '#tutorial/math-agent/calculator.js';
@@ -143,6 +144,21 @@ class OtherTool extends Workflow {
       { signal: tuner.signal },
     );
     return { metadata: { answer: content } };
+  }
+}
+
+/** Asks for one step on a lake. Whether left or right is right depends on the task alone, so it cannot be learned. */
+class Guess extends Workflow {
+  async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+    const lake = new FrozenLake(task.metadata['map'] as LakeMap);
+    const model = asModel(tuner, { agentName: 'walker' });
+    const agent = new ReActAgent({ name: 'walker', systemPrompt: 'Answer with one word: left or right.', model });
+    const { content } = await agent.reply(
+      { name: 'lake', role: 'user', content: lake.describe() },
+      { signal: tuner.signal },
+    );
+    const isSuccess = content.trim() === (coin(task.taskId) < 0.5 ? 'left' : 'right');
+    return { reward: isSuccess ? 1 : 0, isSuccess };
   }
 }
 
@@ -323,7 +339,7 @@ export const plants: readonly Plant[] = [
     name: 'paid-by-the-letter',
     cause: 'length_drift',
     open: (options) =>
-      solve({ ...options, steps: 20, rate: 1e-3 }, (task, answer) => ({
+      solve({ ...options, steps: 14, rate: 1e-3 }, (task, answer) => ({
         reward: Math.min(1, String(answer).length / 200),
         isSuccess: isRight(task, answer),
       })),
@@ -331,20 +347,17 @@ export const plants: readonly Plant[] = [
   {
     name: 'left-or-right-by-chance',
     cause: 'lost_variety',
-    open: (options) => {
-      const isLeft = (task: Task): boolean => coin(task.taskId) < 0.5;
-      return walk({ ...options, steps: 16, rate: 5e-3, rollout: { multiTurn: { maxSteps: 1 } } }, (output, task) => {
-        const isSuccess = (output.metadata?.['end'] === 'hole') === isLeft(task);
-        return { ...output, reward: isSuccess ? 1 : 0, isSuccess };
-      });
-    },
+    open: (options) =>
+      base({ ...options, steps: 16, rate: 2e-3 })
+        .setWorkflow(Guess)
+        .setData(lakes()),
   },
   {
     name: 'half-of-the-rewards-are-lost',
     cause: 'stopped_learning',
     open: (options) => {
       const { next } = createRandom(9);
-      return walk({ ...options, steps: 60, batchSize: 8, rate: 1e-3 }, (output) =>
+      return walk({ ...options, steps: 50, batchSize: 6, rate: 1e-3 }, (output) =>
         next() < 0.45 ? { ...output, reward: 0, isSuccess: false } : output,
       );
     },

@@ -3,13 +3,14 @@ import type { Examination, Finding } from '@agentjet/diagnose';
 
 /** The lines of an examination for people. */
 export function describeExamination(
-  { source, steps, findings, unseen }: Examination,
+  { source, steps, findings, unseen, episodesOf }: Examination,
   where: string,
 ): readonly string[] {
   const from = source === 'run folder' ? '' : `, ${names[source]} alone`;
+  const part = episodesOf === undefined ? '' : `, the episodes of ${episodesOf.read} of ${episodesOf.steps} steps`;
   const found = findings.length === 1 ? '1 finding' : `${findings.length === 0 ? 'no' : findings.length} findings`;
   return [
-    `${where}: ${found} (${steps} ${steps === 1 ? 'step' : 'steps'}${from})`,
+    `${where}: ${found} (${steps} ${steps === 1 ? 'step' : 'steps'}${from}${part})`,
     ...findings.flatMap((finding, at) => ['', ...describeFinding(finding, { at, where })]),
     ...describeUnseen(unseen),
   ];

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRunFolder } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { examineRun } from './examine-run.js';
+import { chooseSteps } from './sources/read-run.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -95,6 +96,22 @@ describe('a run folder', () => {
   it('without a finished step has no findings', async () => {
     const run = await createRunFolder({ experimentDir: dir, experimentName: 'e', configYaml: 'ajet: {}\n' });
     expect(await examineRun(run.dir)).toMatchObject({ steps: 0, findings: [] });
+  });
+
+  it('with very many steps is read in part, with its ends and its evaluations', () => {
+    const all = Array.from({ length: 5000 }, (_, at) => at);
+    const chosen = chooseSteps(all, [0, 777, 4321]);
+    expect(chosen.length).toBeLessThanOrEqual(201);
+    expect(chosen).toEqual(expect.arrayContaining([0, 1, 4, 4321, 4980, 4999]));
+    expect(chooseSteps([1, 2, 3], [])).toEqual([1, 2, 3]);
+  });
+
+  it('of several policies is refused, with the folder of one of them', async () => {
+    const run = await createRunFolder({ experimentDir: dir, experimentName: 'e', configYaml: 'ajet: {}\n' });
+    await mkdir(path.join(run.dir, 'policies/planner'), { recursive: true });
+    await expect(examineRun(run.dir)).rejects.toThrow(
+      /several policies: planner\. Examine one of them: .*policies.planner\./,
+    );
   });
 
   it('of another kind is refused', async () => {

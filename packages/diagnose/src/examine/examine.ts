@@ -16,6 +16,7 @@ export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses):
   return {
     source: run.source,
     steps: run.steps,
+    ...(run.episodesOf !== undefined && { episodesOf: run.episodesOf }),
     findings: inOrder(findings, causes).slice(0, mostFindings),
     unseen: looked.flatMap(({ cause, lacks }) => (lacks.some(isMissed) ? [{ cause: cause.name, needs: lacks }] : [])),
   };

@@ -103,4 +103,6 @@ export type ExaminedRun = {
   readonly trainingTasks?: number;
   /** Undefined if the source has metrics alone. */
   readonly episodes: readonly EpisodeOf[] | undefined;
+  /** See `Examination`. */
+  readonly episodesOf?: Examination['episodesOf'];
 };

@@ -27,6 +27,8 @@ export type Examination = {
   readonly source: 'run folder' | 'metrics.jsonl' | 'trainer_state.json' | 'verl' | 'trl';
   /** The number of steps with metrics. */
   readonly steps: number;
+  /** The number of steps whose episodes were read, if a long run has more. */
+  readonly episodesOf?: { readonly read: number; readonly steps: number };
   /** At most five. The most probable cause is first. */
   readonly findings: readonly Finding[];
   readonly unseen: readonly Unseen[];

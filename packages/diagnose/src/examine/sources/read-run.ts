@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentJetError, isJsonObject, parseJson, parseJsonObject, toErrorMessage, valueAtPath } from '@agentjet/core';
 import { openRunFolder } from '@agentjet/run-folder';
@@ -31,10 +31,16 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
   const run = await openRunFolder(dir);
   const settings = readSettings(await run.readConfig());
   const [metrics, evaluations] = [await run.readMetrics(), await run.readEvaluations()];
+  if (metrics.length === 0) await refusePolicies(dir);
   const trained = mapMetrics(metrics.flatMap(toLines), { ...ownMetrics, evaluationOf: () => undefined });
   const evaluated = mapMetrics(evaluations.flatMap(toLines), { ...ownMetrics, figures: {}, partOf: () => undefined });
   const episodes: EpisodeOf[] = [];
-  for (const step of await run.episodes.steps())
+  const steps = await run.episodes.steps();
+  const read = chooseSteps(
+    steps,
+    evaluations.map(({ step }) => step),
+  );
+  for (const step of read)
     for (const line of await run.episodes.readStep(step)) episodes.push(toEpisode(line, settings));
   const tasks = await countTasks(dir);
   return {
@@ -49,7 +55,29 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
     settings,
     ...(tasks !== undefined && { trainingTasks: tasks }),
     episodes: episodes.length === 0 ? undefined : episodes,
+    ...(read.length < steps.length && { episodesOf: { read: read.length, steps: steps.length } }),
   };
+}
+
+/** A run of several policies has the records of each in a separate folder. */
+async function refusePolicies(dir: string): Promise<void> {
+  const names = await readdir(path.join(dir, 'policies')).catch(() => []);
+  if (names.length > 0)
+    throw new AgentJetError(
+      'several_policies',
+      `${dir} is a run of several policies: ${names.join(', ')}. Examine one of them: ${path.join(dir, 'policies', names[0] ?? '')}.`,
+    );
+}
+
+/** The episodes of so many steps show what there is to see. */
+const mostSteps = 200;
+
+/** Returns the first and the last steps, those with an evaluation, and others evenly. */
+export function chooseSteps(steps: readonly number[], evaluated: readonly number[]): readonly number[] {
+  if (steps.length <= mostSteps) return steps;
+  const ends = new Set([...steps.slice(0, 5), ...steps.slice(-20), ...evaluated.slice(0, 1), ...evaluated.slice(-1)]);
+  const stride = steps.length / (mostSteps - ends.size);
+  return steps.filter((step, at) => ends.has(step) || Math.floor(at / stride) > Math.floor((at - 1) / stride));
 }
 
 /** A line without a step is not a line of metrics. */
