@@ -12,7 +12,13 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const kept = keptNames().map((name) => ({ name, run: readKept(name) }));
-const examine = (name: string) => examineRun(unpack(readKept(name), path.join(folder, name)));
+const examined = new Map<string, ReturnType<typeof examineRun>>();
+
+function examine(name: string): ReturnType<typeof examineRun> {
+  const known = examined.get(name) ?? examineRun(unpack(readKept(name), path.join(folder, name)));
+  examined.set(name, known);
+  return known;
+}
 
 describe('a run with a planted cause', () => {
   it.each(kept.filter(({ run }) => run.cause !== null).map(({ name, run }) => [name, run.cause]))(

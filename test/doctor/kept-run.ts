@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -32,7 +33,7 @@ export function unpack({ files }: KeptRun, folder: string): string {
   return folder;
 }
 
-/** Keeps a run folder under a name. Tokens are kept; what the trainer computed for each of them is not. */
+/** Keeps a run folder under a name. Two numbers represent the tokens of a sample: equal tokens have equal numbers. */
 export function keepRun(
   runDir: string,
   {
@@ -66,6 +67,11 @@ const withoutFolders = (text: string): string =>
 
 type Line = { readonly samples: readonly { readonly ids: readonly number[] }[]; readonly turns: readonly object[] };
 
+function hashOf(ids: readonly number[]): readonly number[] {
+  const hash = createHash('sha256').update(JSON.stringify(ids)).digest();
+  return [hash.readUInt32LE(0), hash.readUInt32LE(4)];
+}
+
 const slim = (text: string): string =>
   text
     .split('\n')
@@ -73,6 +79,6 @@ const slim = (text: string): string =>
     .map((line) => {
       const record = JSON.parse(line) as Line;
       const turns = record.turns.map((turn) => ({ ...turn, parts: [], turn_id: undefined, foreign_messages: {} }));
-      return `${JSON.stringify({ ...record, turns, samples: record.samples.map(({ ids }) => ({ ids })) })}\n`;
+      return `${JSON.stringify({ ...record, turns, samples: record.samples.map(({ ids }) => ({ ids: hashOf(ids) })), untrained_calls: undefined })}\n`;
     })
     .join('');

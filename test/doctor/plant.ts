@@ -1,4 +1,5 @@
 import type { AgentJetJob } from 'agentjet';
+import type { otherTemperature } from './other-temperature.js';
 
 /** What a plant may change about its run. */
 export type JobOptions = {
@@ -8,6 +9,7 @@ export type JobOptions = {
   readonly batchSize?: number;
   readonly rate?: number;
   readonly temperature?: number;
+  readonly backbone?: typeof otherTemperature;
   readonly rollout?: object;
   readonly trainerCommon?: object;
 };

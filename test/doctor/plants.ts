@@ -11,6 +11,7 @@ import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.j
 import { drawTasks as drawLakes } from '#tutorial/frozen-lake/lake-tasks.js';
 import { calculate, maxCalls, systemPrompt } from '#tutorial/math-agent/calculator.js';
 import { solveProblem } from '#tutorial/math-agent/workflows/react.js';
+import { otherTemperature } from './other-temperature.js';
 import type { JobOptions, Plant } from './plant.js';
 
 /** Runs of nano that something keeps from learning. Each plants one cause; everything else is as in the tutorials. */
@@ -42,12 +43,14 @@ const base = (options: JobOptions): AgentJetJob => {
     temperature = 1,
     rollout = {},
     trainerCommon = {},
+    backbone,
     experimentDir,
   } = options;
   return new AgentJetJob({
     model,
     experimentDir,
     experimentName: 'doctor',
+    ...(backbone !== undefined && { backbone }),
     numRepeat: 8,
     batchSize,
     maxPromptLength: 384,
@@ -159,6 +162,18 @@ class Guess extends Workflow {
     );
     const isSuccess = content.trim() === (coin(task.taskId) < 0.5 ? 'left' : 'right');
     return { reward: isSuccess ? 1 : 0, isSuccess };
+  }
+}
+
+/** Asks again in a way that the model refuses, and continues as if nothing had happened. */
+class AsksTwice extends Workflow {
+  async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+    const output = await solveProblem(task, tuner);
+    const model = tuner.selectModel({ agentName: 'solver' }, (native) => native);
+    const question = 'word '.repeat(4000);
+    await model.generate({ messages: [{ role: 'user', content: question }] }).catch(() => undefined);
+    const isSuccess = isRight(task, output.metadata?.['answer']);
+    return { ...output, reward: isSuccess ? 1 : 0, isSuccess };
   }
 }
 
@@ -382,5 +397,28 @@ export const plants: readonly Plant[] = [
     name: 'five-steps',
     cause: 'no_gain',
     open: (options) => walk({ ...options, steps: 6, rate: 2e-5 }),
+  },
+  {
+    name: 'sampled-hotter-than-asked',
+    cause: 'sampler_gap',
+    open: (options) => walk({ ...options, backbone: otherTemperature }),
+  },
+  {
+    name: 'rewards-by-chance',
+    cause: 'kl_drift',
+    open: (options) =>
+      base({ ...options, steps: 24, rate: 3e-3, trainerCommon: { useKlLoss: true, klLossCoef: 1e-6 } })
+        .setWorkflow(Guess)
+        .setData(lakes()),
+  },
+  {
+    name: 'second-call-is-refused',
+    cause: 'swallowed_errors',
+    open: (options) => base(options).setWorkflow(AsksTwice).setData(sums()),
+  },
+  {
+    name: 'up-and-down',
+    cause: 'swings',
+    open: (options) => walk({ ...options, steps: 30, rate: 4e-3, trainerCommon: { testFreq: 3 } }),
   },
 ];

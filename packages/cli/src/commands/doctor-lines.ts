@@ -24,13 +24,13 @@ const names: Readonly<Record<Exclude<Examination['source'], 'run folder'>, strin
 };
 
 function describeFinding(
-  { cause, summary, cure, threshold, episodes }: Finding,
+  { cause, asks, summary, cure, threshold, episodes }: Finding,
   { at, where }: { readonly at: number; readonly where: string },
 ): readonly string[] {
   const [first, ...others] = episodes;
   const also = others.length === 0 ? '' : `, and ${others.join(', ')}`;
   return [
-    `${at + 1}. ${cause}: ${summary}`,
+    `${at + 1}. ${cause}${asks === 'nothing' ? ' (needs no change)' : ''}: ${summary}`,
     `   what helps: ${cure}`,
     `   limit: ${threshold}`,
     ...(first === undefined ? [] : [`   look at: ajet inspect ${quoteForShell(where)} ${first}${also}`]),

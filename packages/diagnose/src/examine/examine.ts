@@ -2,10 +2,13 @@ import type { Cause, Need } from './cause.js';
 import { causes as allCauses } from './causes.js';
 import type { ExaminedRun } from './examined-run.js';
 import type { Examination, Finding } from './finding.js';
+import { isGood } from './outcome.js';
 
 /** More findings than these are noise for a person. */
 const mostFindings = 5;
 const mostEpisodes = 3;
+/** A run that has learned its tasks needs no change because of a cause that takes less of the signal. */
+const mostTaken = 0.5;
 
 /** Looks for each cause in the records of a run. */
 export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses): Examination {
@@ -32,7 +35,7 @@ function has(run: ExaminedRun, need: Need): boolean {
 function toFinding(cause: Cause, run: ExaminedRun): readonly Finding[] {
   const seen = cause.look(run);
   if (seen === undefined) return [];
-  const { asks = 'change', episodes = [], taken, ...rest } = seen;
+  const { asks = seen.taken < mostTaken && isGood(run) ? 'nothing' : 'change', episodes = [], taken, ...rest } = seen;
   return [
     {
       cause: cause.name,

@@ -30,6 +30,7 @@ export const oneKind: Cause = {
     const named = behind.slice(0, 3).map(([name, kind]) => `${name} ${formatRate(kind.rate, kind)}`);
     const failing = trainingEpisodes(run, 0.5).filter(({ kind, success }) => kind === names[0] && !success);
     return {
+      asks: 'change',
       summary: `The model learned one kind of task and not another: ${field} ${bestName} ${formatRate(bestKind.rate, bestKind)}, but ${named.join(', ')}.`,
       cure: `Add training tasks of ${names.join(', ')}, easier ones first, or train them separately; look at what their failures share.`,
       episodes: idsOf(failing),

@@ -29,7 +29,11 @@ export async function readRun(where: string): Promise<ExaminedRun> {
 
 async function readFolder(dir: string): Promise<ExaminedRun> {
   const run = await openRunFolder(dir);
-  const settings = readSettings(await run.readConfig());
+  const { keys } = await run.openIndex();
+  const settings = {
+    ...readSettings(await run.readConfig()),
+    ...(keys.kindField !== null && { reportBy: keys.kindField }),
+  };
   const [metrics, evaluations] = [await run.readMetrics(), await run.readEvaluations()];
   if (metrics.length === 0) await refusePolicies(dir);
   const trained = mapMetrics(metrics.flatMap(toLines), { ...ownMetrics, evaluationOf: () => undefined });
@@ -40,8 +44,7 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
     steps,
     evaluations.map(({ step }) => step),
   );
-  for (const step of read)
-    for (const line of await run.episodes.readStep(step)) episodes.push(toEpisode(line, settings));
+  for (const step of read) for (const line of await run.episodes.readStep(step)) episodes.push(toEpisode(line, keys));
   const tasks = await countTasks(dir);
   return {
     source: 'run folder',

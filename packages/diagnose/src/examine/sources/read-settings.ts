@@ -16,7 +16,7 @@ export function readSettings(configYaml: string): ExaminedSettings {
     entropyCoefficient: at('trainer_common.entropy_coeff'),
     clip: at('trainer_common.clip_ratio_high'),
   };
-  const texts = { reportBy: at('trainer_common.report_by'), judge: at('task_judge.judge_type') };
+  const texts = { judge: at('task_judge.judge_type') };
   const usesKl = at('trainer_common.use_kl_loss');
   const updates = ['mini_batch_num', 'ppo_epochs'].map((key) => at(`trainer_common.${key}`));
   const staleness = at('trainer_common.max_staleness');

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, valueAtPath } from '@agentjet/core';
-import type { RecordedEpisode } from '@agentjet/run-folder';
-import type { EpisodeOf, ExaminedSettings } from '../examined-run.js';
+import { isJsonObject, kindOf, valueAtPath } from '@agentjet/core';
+import { type RecordedEpisode, type RecordKeys, toEpisodeOutcome } from '@agentjet/run-folder';
+import type { EpisodeOf } from '../examined-run.js';
 
 /** Returns the part of an episode's line that causes read. Tokens become a hash, because a run has many. */
-export function toEpisode(line: RecordedEpisode, { reportBy }: ExaminedSettings): EpisodeOf {
+export function toEpisode(line: RecordedEpisode, keys: RecordKeys): EpisodeOf {
   const turns = Array.isArray(line['turns']) ? (line['turns'] as readonly unknown[]) : [];
   const metadata = line['task_metadata'];
-  const kind = reportBy === undefined ? undefined : valueAtPath(metadata, [reportBy]);
+  const { answered, expected } = toEpisodeOutcome(line, keys);
   return {
     id: line.episode_id,
     step: line.step,
@@ -33,22 +33,21 @@ export function toEpisode(line: RecordedEpisode, { reportBy }: ExaminedSettings)
     ),
     swallowed: Array.isArray(line['swallowed_errors']) ? line['swallowed_errors'].length : 0,
     forks: forksOf(line['forks']),
-    kind: kind === undefined ? undefined : String(kind),
-    answer: answerOf(line),
-    expected: textOf(line['expected']) ?? plain(valueAtPath(metadata, ['answer'])),
+    kind: isJsonObject(metadata) ? kindOf({ metadata }, keys.kindField) : undefined,
+    answer: isEmptyAnswer(line, keys) ? '' : answered,
+    expected,
     tokensHash: hashTokens(line),
   };
 }
 
 const numberOf = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-const plain = (value: unknown): string | undefined =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 
-/** The answer that the workflow returned, or that the record names. */
-function answerOf(line: RecordedEpisode): string | undefined {
-  return textOf(line['answer']) ?? plain(valueAtPath(line['metadata'], ['answer']));
-}
+/** A workflow that found no answer in what the model wrote returns an empty one. */
+const isEmptyAnswer = (line: RecordedEpisode, { outputField = 'answer' }: RecordKeys): boolean => {
+  const returned = valueAtPath(line['metadata'], [outputField]);
+  return typeof returned === 'string' && returned.trim() === '';
+};
 
 function numbersOf(value: unknown): Readonly<Record<string, number>> {
   if (!isJsonObject(value)) return {};
