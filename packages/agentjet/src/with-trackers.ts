@@ -15,7 +15,7 @@ export async function withTrackers<T>(
   run: (onEvent: JobListener) => Promise<T>,
 ): Promise<T> {
   const names = trackerNames(config);
-  // Start no trackers for a run of several policies, because it starts one for the metrics of each policy itself.
+  // A run of several policies starts the trackers of each policy itself.
   if (names.length === 0 || Object.keys(config.swarm.policies).length > 0) return run(onEvent);
   let followed: FollowedRun | undefined;
   const { projectName: project, experimentName: experiment } = config;

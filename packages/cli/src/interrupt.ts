@@ -71,7 +71,7 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
   };
 }
 
-/** Reports an end of the process that this command did not request, because it would look like success. */
+/** Reports that the process ends although the command is not done. Otherwise this end would look like a success. */
 function reportEarlyExit(): void {
   const code = Number(process.exitCode ?? 0); // 13 means that the event loop was empty
   console.error(

@@ -11,8 +11,8 @@ import type { Chunk } from './split-chunks.js';
 /**
  * Makes tasks from chunks of documents, or from examples. The model is asked about each source in turn, with the
  * questions so far, and again with another seed in each round. This ends when there are enough tasks or no new ones
- * arrive. The order of the sources decides which tasks are kept, not the order in which answers arrive, so the same
- * answers give the same tasks.
+ * arrive. Answers are used in the order of their sources, not in the order in which they arrive, so the same answers
+ * give the same tasks.
  */
 
 /** Rejects with Outage if the model cannot be reached. The client keeps the answers that have arrived. */

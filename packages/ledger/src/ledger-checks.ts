@@ -74,7 +74,7 @@ export const notWhole = (groupId: string, ended: readonly string[]): LedgerError
     `Group "${groupId}" is scored as a whole, once no place is open or running. Its ended episodes: ${ended.join(', ') || 'none'}.`,
   );
 
-/** Throws LedgerError `revision_conflict` unless the rewards of the group have the revision to be replaced. */
+/** Throws LedgerError `revision_conflict` unless `replaces` is the revision of the group's current rewards. */
 export function requireReplaced({ groupId, scoreRevision }: Readonly<LedgerGroup>, replaces: string | null): void {
   if (scoreRevision === replaces) return;
   const has = scoreRevision === null ? 'no rewards of a revision' : `revision "${scoreRevision}"`;

@@ -74,7 +74,7 @@ type Urgency = { readonly isEarly: boolean; readonly deadline: number; readonly 
 function urgencyOf({ rest, owed }: Row): Urgency {
   const batches = (1 - owed) / rest;
   return {
-    isEarly: owed + rest <= tiny, // one more group now would be a whole group too many
+    isEarly: owed + rest <= tiny, // with one more group now, the share would have a whole group too many
     deadline: Math.ceil(batches - tiny),
     isTight: Math.abs(batches - Math.round(batches)) > tiny,
   };

@@ -53,7 +53,7 @@ export type PolicyLine = {
   readonly outcomes: Map<number, (OutcomeRecord | undefined)[]>;
   /** Step of the newest manifest. Each manifest makes one version of the weights. */
   step: number;
-  /** The newest step that ever existed. It is above `step` only after training was sent back. */
+  /** The newest step that ever existed. It is above `step` only after training went back to an earlier step. */
   highestStep: number;
   readonly checkpoints: Set<number>;
   readonly evaluations: Map<number, EvaluationRecord>;
@@ -112,7 +112,7 @@ export type LedgerEpisode = ClaimRecord & {
 /** The progress of the draws of a share. */
 export type Schedule = {
   readonly draws: Map<number, DrawState>;
-  /** Draws that make another group, oldest first. */
+  /** Draws that get another group because their last one was dropped, oldest first. */
   readonly returned: Set<number>;
   nextDraw: number;
 };

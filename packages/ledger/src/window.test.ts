@@ -163,7 +163,7 @@ function expectedBatch(world: number, from: number, { batchSize, failedEpisodePo
       const kept = ends.filter(
         (status) => status === 'completed' || (status === 'failed' && failedEpisodePolicy === 'zero_reward'),
       );
-      const isTrained = kept.length === numPlaces; // partial_group requires two episodes too
+      const isTrained = kept.length === numPlaces; // both places, because partial_group requires two episodes
       (isTrained ? trained : idle).push(groupId);
       const isSpoiled = ends.every((status) => status !== 'failed' || failedEpisodePolicy === 'zero_reward');
       if (isTrained || !isSpoiled || tryIndex === maxExpiries) break;

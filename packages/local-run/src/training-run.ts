@@ -39,7 +39,7 @@ export type TrainingRun = {
   readonly optimizer: OptimizerOptions;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
-  /** Throws WorkflowError `collapsed` if the evaluations show it and `stop_on_collapse` is true. */
+  /** Throws WorkflowError `collapsed` if the evaluations show a collapse and `stop_on_collapse` is true. */
   readonly checkCollapse: () => void;
   /** If it is aborted, the run ends after the current step. */
   readonly signal: AbortSignal | undefined;

@@ -15,9 +15,9 @@ const worthwhile = 0.1;
 export const groupSizes = [4, 8, 16] as const;
 
 /**
- * The temperature and the group size with which enough groups train. Another temperature is chosen only if its
- * advantage is larger than the chance differences between tasks. A larger group is chosen only if it is needed, and a
- * smaller one never.
+ * Chooses the temperature and the group size with which enough groups train. Another temperature is chosen only if its
+ * advantage is larger than random differences between tasks could explain. A larger group is chosen only if it is
+ * needed. A smaller group is never chosen.
  */
 export function chooseSettings(
   probed: readonly ProbedTemperature[],

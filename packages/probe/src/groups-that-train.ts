@@ -110,7 +110,7 @@ function ofFurther({ counts, completed }: ValueCounts, { numRepeat, rules, prior
 const untrained = (counts: ReadonlyMap<string, number>, { trainedIfEqual }: GroupRules): readonly number[] =>
   [...counts].flatMap(([value, count]) => (trainedIfEqual.has(value) ? [] : [count]));
 
-/** The logarithm of n over k. */
+/** Returns the logarithm of the number of ways to choose k of n items. */
 function logChoices(n: number, k: number): number {
   let total = 0;
   for (let index = 0; index < k; index++) total += Math.log(n - index) - Math.log(k - index);

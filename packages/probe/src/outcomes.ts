@@ -22,7 +22,7 @@ export type GroupRules = {
   readonly dropsFailed: boolean;
   /** The share of a group's episodes that must complete before the group can train. At least two must complete. */
   readonly minShare: number;
-  /** The values that give a gradient even if all episodes of a group have this value. Most algorithms have none. */
+  /** A value of this set gives a gradient even if all episodes of a group have it. Empty for most algorithms. */
   readonly trainedIfEqual: ReadonlySet<string>;
 };
 

@@ -54,7 +54,7 @@ function toRowSpans({ agentName, targetTag, spans, hasTemperatures }: SampledRow
   return hasTemperatures ? { ...row, temperatures: spans.map(({ temperature }) => Math.fround(temperature)) } : row;
 }
 
-/** Packs the logprobs of one span after the other. */
+/** Packs the logprobs of all spans into one array, in order. */
 function packLogprobs(spans: readonly SampledSpan[]): Uint8Array {
   let length = 0;
   for (const { start, end } of spans) length += end - start;

@@ -27,7 +27,7 @@ export type StepRecipe = BatchSettings & {
 /** Names an optimizer step: `step` counts from 1, and `index` counts from 0 within the step. */
 export type OptimizerPlace = { readonly step: number; readonly index: number };
 
-/** The interface of the weights that a step needs. */
+/** The weights, as a step uses them. */
 export type StepWeights = {
   /** The number of optimizer steps so far. Samples record it as their version. */
   readonly policyVersion: () => number;

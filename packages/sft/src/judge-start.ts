@@ -20,7 +20,7 @@ export function judgeStart(
     return `With this model ${seen}, so ${groups}. Next: ajet --conf <your configuration> ${quoteForShell(`model.path=${modelDir}`)}`;
   return (
     `This model is too weak to train on: ${seen}, so ${groups}. ` +
-    'Collect more transcripts (debug.collect, debug.collect_repeat), imitate more of them (sft.only_success: false shows how the tools are called), ' +
+    'Collect more transcripts (debug.collect, debug.collect_repeat), imitate failed episodes too (sft.only_success: false), which show how the tools are called, ' +
     `or lower rollout.temperature (now ${rollout.temperature}).`
   );
 }

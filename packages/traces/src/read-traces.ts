@@ -77,7 +77,7 @@ function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
     const users = trace.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
     const key = JSON.stringify([trace.conversation, users]);
     const earlier = newest.get(key);
-    newest.delete(key); // the trace then gets the position of the newest one
+    newest.delete(key); // so that `set` moves the question to the end of the map
     newest.set(key, { ...trace, feedback: { ...earlier?.feedback, ...trace.feedback } });
   }
   return [...newest.values()];

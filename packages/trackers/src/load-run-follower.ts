@@ -10,8 +10,8 @@ export const trackerNames = ({ trainerCommon }: TrackersConfig): readonly string
   [trainerCommon.logger].flat().filter((name) => name !== 'console');
 
 /**
- * The files of a run that a server trains. If there are several policies, each has a folder with its metrics. A single
- * policy uses the folder of the run.
+ * The files of a served run. If there are several policies, each has a folder with its metrics. A single policy uses
+ * the folder of the run.
  */
 type ServedFiles = {
   readonly config: TrackersConfig;
@@ -27,9 +27,9 @@ type RunFollower = {
 };
 
 /**
- * If code starts a server, `serveSwarm({ ..., follow: loadRunFollower })` sends what a run writes to the trackers of
- * `trainer_common.logger`. If there are several policies, each is a separate run in the tracker, named after the
- * experiment and the policy.
+ * Follows the metrics of a served run and sends them to the trackers of `trainer_common.logger`. Code that starts a
+ * server passes this function: `serveSwarm({ ..., follow: loadRunFollower })`. If there are several policies, each is a
+ * separate run in the tracker, named after the experiment and the policy.
  */
 export async function loadRunFollower({ config, runDir, policies, onNotice }: ServedFiles): Promise<RunFollower> {
   const trackers = trackerNames(config);

@@ -6,8 +6,9 @@ import type { BenchOptions } from '../bench.js';
 import { keepResult, readTree } from '../keep-result.js';
 
 /**
- * Does the torch worker compute what a model's own code computes? It asks about every class of transformers whose tiny
- * configuration opens as a causal language model. `trainer/torch/bench/families.py` makes the comparison.
+ * Does the torch worker compute what a model's own code computes? It compares every model class of the library
+ * transformers that opens as a causal language model with a tiny configuration. `trainer/torch/bench/families.py` makes
+ * the comparison.
  */
 
 export type FamilyResult = 'equal' | 'refused' | 'wrong' | 'failed';

@@ -1,6 +1,6 @@
 /**
- * How much time does the judge `tests` need to decide outside of the program's process, and which programs does it
- * reward? The earlier judge is the reference.
+ * How much time does the judge `tests` need, and which programs does it reward? It compares results outside of the
+ * program's process. The earlier judge, which is the reference, compares them inside.
  */
 import { createTestsJudge } from '@agentjet/judges';
 import { openCodeRunner } from '@agentjet/sandbox';

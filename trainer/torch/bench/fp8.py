@@ -2,7 +2,7 @@
 steps (`matmul=fp8`).
 
 `products` first checks that the kernels cast as plain PyTorch does. Then it measures each matrix product of a layer in
-bfloat16, and in e4m3 with one scale a matrix and one scale a row. It also measures the casts.
+bfloat16, in e4m3 with one scale a matrix, and in e4m3 with one scale a row. It also measures the casts.
 
 `gradients` computes the cosine between the gradients with fp8 and with bfloat16 products. As a control, it computes the
 cosine between those of bfloat16 and float32. It uses random weights, and a small model that has learned sums. Both

@@ -28,8 +28,8 @@ export function findForkCause(
 }
 
 /**
- * Finds the first recorded turn among the new messages. Returns why it is now in another place: what differs between
- * the messages before it and the messages that it was sampled after.
+ * Finds the first recorded turn among the new messages, and returns why it is in another place now. To find the cause,
+ * it compares the messages before the turn with those that the turn was sampled from.
  */
 function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
   let previous = node.message;

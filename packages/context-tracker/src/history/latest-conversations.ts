@@ -97,7 +97,7 @@ function isPlain(message: ChatMessage): boolean {
   return name === undefined && reasoning === undefined && toolCalls === undefined && toolCallId === undefined;
 }
 
-/** Returns whether the message is equal, or is the known spelling of a recorded turn. */
+/** Returns whether the message equals the node's message, or the known spelling of its recorded turn. */
 function isRepeated(node: MessageNode | undefined, message: ChatMessage): boolean {
   if (node?.message === undefined) return false;
   const spelling = node.origin?.spelling;

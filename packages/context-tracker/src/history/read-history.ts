@@ -99,7 +99,7 @@ function takeStep(
 
 /**
  * Chooses among several answers with the same text. It prefers sampled answers of the agent, then sampled answers of
- * other agents. Among equals it prefers the answer whose conversation the following messages repeat the furthest, then
+ * other agents. Among equals it prefers the answer after which the tree has the most of the following messages, then
  * the latest answer.
  */
 function choose(children: readonly MessageNode[], after: Rest, { agentName }: ReadOptions): MessageNode | undefined {

@@ -91,8 +91,8 @@ function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
 }
 
 /**
- * Decodes ids one by one. If they decode to the printed text, it uses that text. They do not if the printed text has
- * marks, because marks are not encoded.
+ * Decodes ids one by one. Uses the printed text if the ids decode to it. If the printed text has marks, the ids decode
+ * to other text, because marks are not encoded.
  */
 function decodePrinted(ids: Int32Array, printed: string, tokenizer: Tokenizer): DecodedIds {
   const ends = tokenizer.textEnds?.(ids);

@@ -8,7 +8,7 @@ export type PlayOptions = {
   readonly answerOf: (task: Task) => string | undefined;
   /** The right answers of all tasks. */
   readonly answers: readonly string[];
-  /** Episodes of each play on each task. */
+  /** The number of episodes of each play on each task. */
   readonly repeats: number;
   readonly seed: number;
   readonly idPrefix: string;
@@ -25,8 +25,8 @@ export const unusedPolicy: Policy = {
 };
 
 /**
- * Plays all ways on all tasks. The episodes of a task are one group, so a judge that compares the episodes of a group
- * compares the ways.
+ * Runs every play on every task. The episodes of a task are one group, so a judge that compares the episodes of a group
+ * compares the plays.
  */
 export async function playAll(
   context: RolloutContext,

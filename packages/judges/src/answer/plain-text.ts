@@ -7,8 +7,8 @@ import Fraction from 'fraction.js';
  */
 
 /**
- * Marks around the words of `\text{}`. They are characters of Unicode's private use area. These are first removed from
- * the text, so no other character is taken for a mark.
+ * Marks around the words of `\text{}`. They are characters of Unicode's private use area. The conversion first removes
+ * such characters from its input, so none of them is taken for a mark.
  */
 export const wordsOpen = '\uE000';
 export const wordsClose = '\uE001';
@@ -184,7 +184,7 @@ class LatexReader {
     return write(parts.join(''));
   }
 
-  /** The text after `^` or `_`, in brackets if it is more than one sign. A degree has its own sign. */
+  /** The text in braces after `^` or `_`, if there is any. An exponent gets brackets, and the degree sign none. */
   #raised(mark: string): string {
     this.#skipSpaces();
     if (this.#text.charAt(this.#at) !== '{') return '';

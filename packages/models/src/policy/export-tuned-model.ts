@@ -82,8 +82,8 @@ async function makeScratch(parent: string): Promise<string> {
 }
 
 /**
- * Replaces the path of the copy in the message by the user's model, because the copy no longer exists when the message
- * is read.
+ * Replaces the path of the copy in the message with the user's model, because the copy no longer exists when the
+ * message is read.
  */
 function showing(model: string, copy: string, error: unknown): unknown {
   if (!(error instanceof BackboneError)) return error;

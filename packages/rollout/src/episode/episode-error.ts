@@ -12,8 +12,8 @@ export type EpisodeError = {
   readonly place?: string;
   readonly stack?: string;
   /**
-   * Set if an outage caused the failure, and not the agent. Such an episode never gets a reward, under any policy for
-   * failed episodes.
+   * Set if an outage caused the failure. The agent is then not at fault, so the episode never gets a reward, under any
+   * policy for failed episodes.
    */
   readonly outage?: Pick<OutageCause, 'source' | 'host'>;
 };

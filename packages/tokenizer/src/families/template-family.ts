@@ -3,8 +3,8 @@ import type { ReplyBuilder } from '../reply/reply-builder.js';
 import type { ReplySection } from '../reply/reply-section.js';
 
 /**
- * Describes how the models of one family write tool calls. It is registered as backbones and readers are, but has no
- * settings.
+ * Describes how the models of one family write tool calls. It is registered in the same way as a backbone or a reader,
+ * but it has no settings.
  */
 export type TemplateFamily<Name extends string = string> = Pick<Entry, 'summary'> & {
   readonly name: Name;

@@ -1,6 +1,6 @@
 /**
- * One part of a reply (thinking, answer, tool call), as a function of the text that is not decided yet. It reports the
- * part that is certain to the builder and returns the rest. If it returns `next`, the following section continues with
+ * One part of a reply (thinking, answer, tool call), as a function of the text that is not decided yet. It gives the
+ * builder the text that is certain, and returns the rest. If it returns `next`, the following section continues with
  * the rest. Decisions depend only on the text, never on how it was split, so any split gives the same reply.
  *
  * `isAwaited` returns whether a piece that was added to `rest` can decide anything. It is called for each piece in

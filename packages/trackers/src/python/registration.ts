@@ -1,7 +1,7 @@
 import { defineTracker, type TrackerRegistration } from '../tracker.js';
 import { openPythonTracker } from './python-tracker.js';
 
-/** Trackers that only have a library for Python. */
+/** Defines a tracker whose only library is for Python. */
 const define = (name: 'wandb' | 'swanlab'): TrackerRegistration =>
   defineTracker({ name, keepsFirst: true, open: (run) => openPythonTracker(name, run) });
 

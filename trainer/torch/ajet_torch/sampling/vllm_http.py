@@ -30,8 +30,8 @@ class UnixConnection(http.client.HTTPConnection):
 
     def hang_up(self) -> None:
         """Ends a read in another thread, and makes the server notice that the client has disconnected. `close` alone
-        does neither. This method uses `line`, because http.client sets `sock` to None when an answer begins whose end
-        is the end of the connection."""
+        does neither. This method uses `line`, because `sock` may be None: http.client sets it to None when an answer
+        begins that ends with the connection."""
         if self.line is not None:
             try:
                 self.line.shutdown(socket.SHUT_RDWR)
