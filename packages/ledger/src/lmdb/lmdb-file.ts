@@ -191,9 +191,10 @@ export class LmdbFile {
     });
   }
 
-  /** Returns the entries. Calls, memos and ends come without their content. */
-  *read(lane: Lane): Generator<StoreEntry> {
-    for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] }))
+  /** Returns the entries after a number. Calls, memos and ends come without their content. */
+  *read(lane: Lane, after?: number): Generator<StoreEntry> {
+    const start = after === undefined ? [lane] : [lane, after + 1];
+    for (const { key, value } of this.#database.getRange({ start, end: [lane, Infinity] }))
       yield this.#toEntry(lane, key, value, { isWhole: false });
   }
 

@@ -101,8 +101,8 @@ export class LmdbStore implements Store {
     }));
   }
 
-  read(number: number, lane: Lane): Iterable<StoreEntry> {
-    return this.#files.find((file) => file.number === number)?.read(lane) ?? [];
+  read(number: number, lane: Lane, after?: number): Iterable<StoreEntry> {
+    return this.#files.find((file) => file.number === number)?.read(lane, after) ?? [];
   }
 
   find(sequence: number, lane: Exclude<Lane, 'carried'> = 'events'): StoreEntry | undefined {

@@ -21,9 +21,10 @@ export interface Store {
   files(): readonly StoreFile[];
   /**
    * Returns entries of a file in ascending order of their numbers. `carried` and `finished` are separate lanes that are
-   * read first. Calls, memos and ends may come without their content, which `find` reads.
+   * read first. Calls, memos and ends may come without their content, which `find` reads. `after` leaves out the entries up
+   * to this number.
    */
-  read(file: number, lane: Lane): Iterable<StoreEntry>;
+  read(file: number, lane: Lane, after?: number): Iterable<StoreEntry>;
   /** Returns the entry with this number, if a file still contains it in that lane. */
   find(sequence: number, lane?: Exclude<Lane, 'carried'>): StoreEntry | undefined;
   /** Commits all entries in one transaction, or none. */

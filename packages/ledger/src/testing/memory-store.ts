@@ -141,10 +141,11 @@ export class MemoryStore implements Store {
     });
   }
 
-  *read(number: number, lane: Lane): Generator<StoreEntry> {
+  *read(number: number, lane: Lane, after = -Infinity): Generator<StoreEntry> {
     const file = this.#disk.files.find((each) => each.number === number);
     const entries = (file?.transactions ?? []).flatMap((transaction) => transaction.entries);
-    yield* entries.filter((entry) => laneOf(entry) === lane).sort((a, b) => a.sequence - b.sequence);
+    const wanted = entries.filter((entry) => laneOf(entry) === lane && entry.sequence > after);
+    yield* wanted.sort((a, b) => a.sequence - b.sequence);
   }
 
   find(sequence: number, lane: Lane = 'events'): StoreEntry | undefined {

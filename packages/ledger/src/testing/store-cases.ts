@@ -143,6 +143,8 @@ const cases: readonly StoreCase[] = [
       await store.commit([{ sequence: 1, record }]);
       const file = store.files().at(-1)?.number ?? 0;
       expect([...store.read(file, 'events')]).toEqual([{ sequence: 1, record }]);
+      expect([...store.read(file, 'events', 0)]).toEqual([{ sequence: 1, record }]);
+      expect([...store.read(file, 'events', 1)]).toEqual([]);
     },
   },
 ];

@@ -27,49 +27,110 @@ const told: ReadonlySet<LedgerRecord['kind']> = new Set([
 
 const heartbeatMs = 15_000;
 
+/** Old events are sent in parts, so that other requests are answered in between. A part takes at most this long. */
+const partMs = 5;
+
+/** A client that reads so slowly that more than this waits for it is disconnected. It can continue with `last-event-id`. */
+const mostWaiting = 16 * 2 ** 20;
+
 /**
  * Sends commits as server-sent events. An event's id is the number of its record. A client that sends the id of its
  * last event gets all later events that are in files which still exist. A client that sends no id gets only new events.
  * An event without an id says whether the policies train, at the beginning and after each change.
  */
 export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
-  const encoder = new TextEncoder();
-  let stop = (): void => {};
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      const write = (text: string): void => controller.enqueue(encoder.encode(text));
-      let sent = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? -1 : Number(lastEventId);
-      const send = (entry: StoreEntry): void => {
-        if (entry.sequence <= sent || !told.has(entry.record.kind)) return;
-        sent = entry.sequence;
-        write(toEvent(entry));
-      };
-      if (sent >= 0) for (const entry of eventsAfter(swarm, sent)) send(entry);
-      const tellTraining = watchTraining(swarm, write);
-      write(': connected\n\n');
-      tellTraining();
-      const beat = setInterval(() => write(': keep-alive\n\n'), heartbeatMs).unref();
-      const leave = swarm.listen({
-        onEntries: (entries) => entries.forEach(send),
-        onTick: tellTraining,
-        onClose: () => {
-          stop();
-          controller.close();
-        },
-      });
-      stop = () => {
-        clearInterval(beat);
-        leave();
-      };
-    },
-    cancel: () => stop(),
-  });
+  const from = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? undefined : Number(lastEventId);
+  const stream = new EventStream(swarm, from);
+  const strategy = new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 });
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
   };
-  return new Response(body, { headers });
+  return new Response(new ReadableStream(stream, strategy), { headers });
+}
+
+/** Sends the old events as fast as the client reads them, and then each new one. */
+class EventStream {
+  readonly #swarm: Swarm;
+  readonly #encoder = new TextEncoder();
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** The number of the last record that was read, whether it was sent or not. */
+  #seen: number;
+  #isLive: boolean;
+  #stop = (): void => {};
+
+  constructor(swarm: Swarm, from: number | undefined) {
+    this.#swarm = swarm;
+    this.#seen = from ?? -1;
+    this.#isLive = from === undefined;
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    const tellTraining = watchTraining(this.#swarm, (text) => this.#write(text));
+    this.#write(': connected\n\n');
+    tellTraining();
+    const beat = setInterval(() => this.#write(': keep-alive\n\n'), heartbeatMs).unref();
+    const leave = this.#swarm.listen({
+      onEntries: (entries) => {
+        if (this.#isLive) this.#write(entries.map((entry) => this.#take(entry)).join(''));
+      },
+      onTick: tellTraining,
+      onClose: () => this.#close(),
+    });
+    this.#stop = () => {
+      this.#stop = () => {};
+      this.#controller = undefined;
+      clearInterval(beat);
+      leave();
+    };
+  }
+
+  /** Is called while the client has room. Sends the next part of the old events. */
+  async pull(): Promise<void> {
+    while (!this.#isLive && this.#controller !== undefined && (this.#controller.desiredSize ?? 0) > 0) {
+      const { text, isLast } = this.#readPart();
+      this.#isLive = isLast; // nothing is committed between the read and this line, so the listener misses no event
+      this.#write(text);
+      if (!isLast) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  cancel(): void {
+    this.#stop();
+  }
+
+  #readPart(): { readonly text: string; readonly isLast: boolean } {
+    const { store } = this.#swarm.context;
+    const endsAt = performance.now() + partMs;
+    let text = '';
+    for (const { number } of store.files())
+      for (const entry of store.read(number, 'events', this.#seen)) {
+        text += this.#take(entry);
+        if (performance.now() > endsAt) return { text, isLast: false };
+      }
+    return { text, isLast: true };
+  }
+
+  /** Returns the event of an entry. Returns nothing if the entry was taken before, or is not for clients. */
+  #take(entry: StoreEntry): string {
+    if (entry.sequence <= this.#seen) return '';
+    this.#seen = entry.sequence;
+    return told.has(entry.record.kind) ? toEvent(entry) : '';
+  }
+
+  #write(text: string): void {
+    if (this.#controller === undefined || text === '') return;
+    this.#controller.enqueue(this.#encoder.encode(text));
+    if ((this.#controller.desiredSize ?? 0) < -mostWaiting) this.#close();
+  }
+
+  #close(): void {
+    const controller = this.#controller;
+    this.#stop();
+    controller?.close();
+  }
 }
 
 /** Returns a function that writes an event for each policy whose training state has changed since the last call. */
@@ -82,11 +143,6 @@ function watchTraining({ context }: Swarm, write: (text: string) => void): () =>
       told.set(event.policy, data);
     }
   };
-}
-
-function eventsAfter({ context: { store } }: Swarm, sequence: number): readonly StoreEntry[] {
-  const entries = store.files().flatMap(({ number }) => [...store.read(number, 'events')]);
-  return entries.filter((entry) => entry.sequence > sequence).sort((a, b) => a.sequence - b.sequence);
 }
 
 function toEvent({ sequence, record }: StoreEntry): string {
