@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { View } from '../src/page-logic/route.js';
 import type { RunOverview } from '../src/wire.js';
 import { Link, Problem, StateMark } from './parts/basics.js';
@@ -16,8 +16,9 @@ import { Step } from './views/step.js';
 import { Task } from './views/task.js';
 
 export function App() {
-  const { view, run } = route.value;
+  const { view, run, item } = route.value;
   useEffect(() => followRun(run), [run]);
+  useNewView(`${view}/${run}/${item}`);
   useKeys(() => ({ '/': focusSearch }));
   return (
     <>
@@ -31,6 +32,17 @@ export function App() {
       <Help />
     </>
   );
+}
+
+/** A new view begins at its top, and the keyboard is in it. */
+function useNewView(place: string): void {
+  const before = useRef(place);
+  useEffect(() => {
+    if (before.current === place) return;
+    before.current = place;
+    scrollTo(0, 0);
+    document.getElementById('main')?.focus({ preventScroll: true });
+  }, [place]);
 }
 
 function focusSearch(): void {

@@ -54,7 +54,13 @@ export function Shown<T>({
   readonly children: (value: T) => ComponentChildren;
 }) {
   const { value, error } = of.value;
-  if (value !== undefined) return <>{children(value)}</>;
+  if (value !== undefined)
+    return (
+      <>
+        {error !== undefined && <Problem text={error} />}
+        {children(value)}
+      </>
+    );
   if (error !== undefined) return <Problem text={error} />;
   return (
     <div class="loading" role="status">

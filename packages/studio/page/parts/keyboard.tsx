@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 /** Keys of the present view, by their names. A view sets them while it is shown. */
 type Keys = Readonly<Record<string, () => void>>;
@@ -9,8 +9,10 @@ export const isHelpOpen = signal(false);
 
 /** Binds keys while the component is shown. `keys` is called at each key, so that it sees the newest state. */
 export function useKeys(keys: () => Keys): void {
+  const latest = useRef(keys);
+  latest.current = keys;
   useEffect(() => {
-    const entry = { keys };
+    const entry = { keys: () => latest.current() };
     stack.push(entry);
     return () => void stack.splice(stack.indexOf(entry), 1);
   });

@@ -18,7 +18,10 @@ const server: Source = {
   },
   follow: (run, onChange, onState) => {
     const events = new EventSource(`api/events?run=${encodeURIComponent(run)}`);
-    events.addEventListener('ready', () => onState(true));
+    events.addEventListener('ready', () => {
+      onState(true);
+      onChange({ run, what: ['metrics', 'episodes', 'state'] }); // changes may have been missed before
+    });
     events.addEventListener('error', () => onState(false));
     events.addEventListener('change', ({ data }) => onChange(JSON.parse(String(data)) as ChangeEvent));
     return () => events.close();

@@ -78,19 +78,22 @@ export class RunData {
   }
 
   needMetrics(): void {
-    if (this.metrics.peek().value === undefined && this.#metricsWork === undefined) this.refreshMetrics();
+    this.#metricsWork ??= this.#addMetrics();
   }
 
   needEpisodes(): void {
-    if (this.episodes.peek().value === undefined && this.#episodesWork === undefined) this.refreshEpisodes();
+    this.#episodesWork ??= this.#addEpisodes();
   }
 
+  /** Reads what is new, if the page shows the metrics. */
   refreshMetrics(): void {
-    this.#metricsWork = (this.#metricsWork ?? Promise.resolve()).then(() => this.#addMetrics());
+    if (this.#metricsWork === undefined) return;
+    this.#metricsWork = this.#metricsWork.then(() => this.#addMetrics());
   }
 
   refreshEpisodes(): void {
-    this.#episodesWork = (this.#episodesWork ?? Promise.resolve()).then(() => this.#addEpisodes());
+    if (this.#episodesWork === undefined) return;
+    this.#episodesWork = this.#episodesWork.then(() => this.#addEpisodes());
   }
 
   async #addMetrics(): Promise<void> {

@@ -32,7 +32,9 @@ export function Tokens({ episode }: { readonly episode: EpisodeView }) {
   const [width] = useState(charactersOfLine);
   const lines = useMemo(() => toTokenLines(episode.branches, width), [episode, width]);
   const { rows, totalSize, scrollTo } = useVirtualRows(scroller, lines.length, rowHeight);
-  const chosen = query['token'] === undefined ? -1 : Number(query['token']);
+  // A key may come before the last one is drawn.
+  const present = (): number => Number(route.peek().query['token'] ?? -1);
+  const chosen = Number(query['token'] ?? -1);
   const shade = shades.find((each) => each === query['colour']) ?? 'author';
   const choose = (at: number | undefined): void => {
     const line = at === undefined ? -1 : lineOf(lines, at);
@@ -41,9 +43,9 @@ export function Tokens({ episode }: { readonly episode: EpisodeView }) {
     scrollTo(line);
   };
   useKeys(() => ({
-    ArrowRight: () => choose(chosen + 1),
-    ArrowLeft: () => choose(chosen - 1),
-    n: () => choose(nextSurprise(lines, chosen)),
+    ArrowRight: () => choose(present() + 1),
+    ArrowLeft: () => choose(present() - 1),
+    n: () => choose(nextSurprise(lines, present())),
   }));
   return (
     <div class="tokens">

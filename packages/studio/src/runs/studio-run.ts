@@ -6,7 +6,9 @@ import { loadRunTokenizer } from '@agentjet/inspect';
 import {
   isBeingWritten,
   openRunFolder,
+  toEpisodeOutcome,
   type EpisodeIndex,
+  type EpisodeOutcome,
   type EpisodeRow,
   type RunFolder,
 } from '@agentjet/run-folder';
@@ -30,7 +32,7 @@ import { readSettings, type Settings } from './run-settings.js';
 import { summarizeRun, toEvaluationPoint } from './summarize-run.js';
 import { TokenTexts } from './token-texts.js';
 import { viewEpisode } from './view-episode.js';
-import { viewGroup } from './view-group.js';
+import { viewGroup, type GroupMember } from './view-group.js';
 
 /** The parts of a run that are opened when its episodes are first asked for. */
 type Opened = { readonly folder: RunFolder; readonly index: EpisodeIndex; readonly table: EpisodeTable };
@@ -111,7 +113,8 @@ export class StudioRun {
     const found = await Promise.all(
       refs.map(async (ref) => {
         const row = table.find(ref);
-        return row === undefined ? [] : [[ref, await index.readOutcome(row)] as const];
+        const outcome = row && (await readOutcome(index, row));
+        return outcome === undefined ? [] : [[ref, outcome] as const];
       }),
     );
     return Object.fromEntries(found.flat());
@@ -124,7 +127,7 @@ export class StudioRun {
     const candidates = (await this.#rows()).filter((row) => step === undefined || row.step === step);
     const refs: string[] = [];
     for (const row of candidates.slice(-maxFound)) {
-      const outcome = await index.readOutcome(row);
+      const outcome = (await readOutcome(index, row)) ?? {};
       const said = [row.episode_id, row.task_id, ...Object.values(outcome)];
       if (said.some((text) => text.toLowerCase().includes(wanted))) refs.push(`${row.step}.${row.offset}`);
     }
@@ -137,8 +140,8 @@ export class StudioRun {
     const { index, table } = await this.#open();
     const row = table.findId(id);
     if (row === undefined) return undefined;
-    const [record, outcome, texts] = await Promise.all([index.read(row), index.readOutcome(row), this.#readTexts()]);
-    return viewEpisode({ row, record, outcome, texts, siblings: siblingsOf(row, rows) });
+    const [member, texts] = await Promise.all([readMember(index, row), this.#readTexts()]);
+    return member && viewEpisode({ ...member, texts, siblings: siblingsOf(row, rows) });
   }
 
   /** Undefined if there is no such group in this step. */
@@ -146,10 +149,11 @@ export class StudioRun {
     const rows = (await this.#rows()).filter((row) => row.group_id === id && row.step === step).slice(0, maxMembers);
     if (rows.length === 0) return undefined;
     const { index } = await this.#open();
-    const members = await Promise.all(
-      rows.map(async (row) => ({ row, record: await index.read(row), outcome: await index.readOutcome(row) })),
+    const members = await Promise.all(rows.map((row) => readMember(index, row)));
+    return viewGroup(
+      members.filter((member) => member !== undefined),
+      await this.#readTexts(),
     );
-    return viewGroup(members, await this.#readTexts());
   }
 
   /** One task in all evaluations, or undefined if none has it. */
@@ -164,7 +168,7 @@ export class StudioRun {
         repeat: row.repeat_index,
         reward: row.reward,
         isSuccess: row.is_success,
-        outcome: await index.readOutcome(row),
+        outcome: (await readOutcome(index, row)) ?? {},
       })),
     );
     return { task: id, episodes };
@@ -227,6 +231,17 @@ export class StudioRun {
       this.#settings = { value: await readSettings(this.found.dir), writtenMs: mtimeMs };
     return this.#settings.value;
   }
+}
+
+/** Undefined if the line is gone or belongs to another episode, because the run was rewound after the row was read. */
+async function readOutcome(index: EpisodeIndex, row: EpisodeRow): Promise<EpisodeOutcome | undefined> {
+  const head = await index.readHead(row).catch(() => undefined); // the file was removed
+  return head?.['episode_id'] === row.episode_id ? toEpisodeOutcome(head, index.keys) : undefined;
+}
+
+async function readMember(index: EpisodeIndex, row: EpisodeRow): Promise<GroupMember | undefined> {
+  const outcome = await readOutcome(index, row);
+  return outcome && { row, outcome, record: await index.read(row) };
 }
 
 function siblingsOf(row: EpisodeRow, rows: readonly EpisodeRow[]): readonly EpisodeRow[] {

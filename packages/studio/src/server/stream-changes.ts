@@ -24,6 +24,8 @@ export function streamChanges(context: Context, { runs, runId, signal }: Watched
     const send = (event: ChangeEvent): Promise<void> =>
       stream.writeSSE({ event: 'change', data: JSON.stringify(event) });
     const look = createLook(runs, runId);
+    // What the page reads after this event is at least as new as what later changes are compared with.
+    await look();
     await stream.writeSSE({ event: 'ready', data: '{}' });
     while (!either.aborted) {
       for (const event of await look()) await send(event);
@@ -36,10 +38,14 @@ export function streamChanges(context: Context, { runs, runId, signal }: Watched
 function createLook(runs: StudioRuns, runId: string | undefined): () => Promise<readonly ChangeEvent[]> {
   let calls = 0;
   let version: string | undefined;
+  let wasThere = false;
   const seen = new Map<string, string>();
   return async () => {
     const changes: ChangeEvent[] = [];
     const run = runId === undefined ? undefined : await runs.find(runId);
+    if (runId !== undefined && run === undefined && wasThere)
+      changes.push({ run: runId, what: ['metrics', 'episodes', 'state'] });
+    wasThere = run !== undefined;
     if (run !== undefined) {
       const { metrics, episodes } = await run.cursors();
       const what = (

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const own = { host: '127.0.0.1:7007', cookie: `${cookie}=${token}` };
-const ask = (place: string, headers: Readonly<Record<string, string>> = own, init: RequestInit = {}) =>
+const ask = async (place: string, headers: Readonly<Record<string, string>> = own, init: RequestInit = {}) =>
   app.request(`${base}${place}`, { ...init, headers });
 
 describe('the first visit', () => {
