@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
+import { addInspect } from './inspect-program.js';
 import { addJudge } from './judge-program.js';
 import { addSwarm, overridesHelp } from './swarm-program.js';
 
@@ -51,18 +52,6 @@ export type CheckFlags = ModelFlags & {
 };
 export type DoctorFlags = { readonly json?: boolean };
 export type StudioFlags = { readonly host?: string; readonly port?: string; readonly json?: boolean };
-export type InspectFlags = {
-  readonly html?: boolean | string;
-  readonly tokens?: boolean;
-  readonly failed?: boolean;
-  readonly task?: string;
-  readonly step?: string;
-  readonly kind?: string;
-  readonly phase?: 'train' | 'evaluation';
-  readonly sort?: 'reward' | 'seconds' | 'tokens';
-  readonly beforeAfter?: boolean;
-  readonly json?: boolean;
-};
 
 /** Reads the version of this package. */
 function readVersion(): string {
@@ -141,32 +130,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await runEvaluation(flags, overrides));
     });
 
-  program
-    .command('inspect')
-    .description('Shows the episodes of a run, what they were asked and answered, or one episode token by token.')
-    .argument('<run>', 'run folder')
-    .argument('[episode]', 'episode id, or the beginning of one; default: list the episodes')
-    .option('--tokens', 'a line per token: place, id, author, mask, logprob, text')
-    .option('--html [file]', 'write one self-contained page')
-    .option('--failed', 'question, expected answer, answer, reward and reason of episodes without success')
-    .option('--task <id>', 'the same for the episodes of a task')
-    .option('--step <number>', 'the same for the episodes of a step; an evaluation before training is step 0')
-    .option('--kind <name>', 'the same for a kind of task; trainer_common.report_by names the field')
-    .addOption(new Option('--phase <name>', 'the same for one phase').choices(['train', 'evaluation']))
-    .addOption(
-      new Option('--sort <order>', 'lowest reward or most seconds or tokens first').choices([
-        'reward',
-        'seconds',
-        'tokens',
-      ]),
-    )
-    .option('--before-after', 'by task: what was gained and lost from the first to the last evaluation')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (run: string, episode: string | undefined, flags: InspectFlags) => {
-      const { inspectRun } = await import('./commands/inspect-run.js');
-      setExitCode(await inspectRun(run, episode, flags));
-    });
-
+  addInspect(program, setExitCode);
   addDoctor(program, setExitCode);
   addStudio(program, setExitCode);
   addProbe(program, setExitCode);

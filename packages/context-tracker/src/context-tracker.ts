@@ -14,7 +14,6 @@ import type {
   CommitOptions,
   CommittedTurn,
   ContextTracker,
-  Counts,
   ForeignCause,
   HistoryPolicy,
   PartAuthor,
@@ -44,9 +43,11 @@ import { layRows, type CallRow } from './tokens/call-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { roundTimes } from './turn/call-times.js';
+import { countEach } from './turn/count-each.js';
 import { describeTurns } from './turn/describe-turns.js';
 import { EpisodeCounts } from './turn/episode-counts.js';
 import { findParts } from './turn/find-parts.js';
+import { printAnswer } from './turn/print-answer.js';
 import { readReply, type SampledReply } from './turn/read-reply.js';
 import { createReplyStream } from './turn/reply-stream.js';
 
@@ -199,9 +200,7 @@ class EpisodeTracker implements ContextTracker {
   }
 
   lastAnswer(): string | undefined {
-    const message = this.#lastAnswer;
-    if (message === undefined || message.content.trim() !== '') return message?.content;
-    return message.toolCalls?.map(({ name, arguments: given }) => `${name}(${given})`).join('\n');
+    return this.#lastAnswer && printAnswer(this.#lastAnswer);
   }
 
   transcripts(): readonly AgentTranscript[] {
@@ -397,10 +396,4 @@ class EpisodeTracker implements ContextTracker {
 /** Returns the node to add the new messages to: `node`, or the kept root if `node` is a root. */
 function placeOf(node: MessageNode, keepRoot: (root: MessageNode) => MessageNode): MessageNode {
   return node.parent === undefined ? keepRoot(node) : node;
-}
-
-function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
-  const counts: Partial<Record<Name, number>> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }

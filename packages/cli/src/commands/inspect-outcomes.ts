@@ -12,7 +12,7 @@ import {
   type ShownOutcome,
 } from '@agentjet/inspect';
 import { createOutput } from '../output.js';
-import type { InspectFlags } from '../program.js';
+import type { InspectFlags } from '../inspect-program.js';
 
 /** Whether a flag asks for questions and answers, and not for a table or for tokens. */
 export function asksForOutcomes({ html: _html, tokens: _tokens, ...flags }: InspectFlags): boolean {

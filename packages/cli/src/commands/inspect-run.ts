@@ -11,7 +11,7 @@ import {
   summarizeEpisodes,
   renderPage,
 } from '@agentjet/inspect';
-import type { InspectFlags } from '../program.js';
+import type { InspectFlags } from '../inspect-program.js';
 import { asksForOutcomes, showComparison, showOutcomes } from './inspect-outcomes.js';
 
 /** Runs `ajet inspect` and returns the exit code. */

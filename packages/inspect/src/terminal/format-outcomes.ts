@@ -23,7 +23,7 @@ export function formatOutcome({ row, outcome }: ShownOutcome, layout: OutcomeLay
 }
 
 /** Formats the fields of an outcome that are known, each with its label. */
-export function formatFields(outcome: EpisodeOutcome, layout: OutcomeLayout): readonly string[] {
+function formatFields(outcome: EpisodeOutcome, layout: OutcomeLayout): readonly string[] {
   return labels.flatMap((label) => {
     const text = outcome[label];
     return text === undefined ? [] : formatField(label, text, layout);

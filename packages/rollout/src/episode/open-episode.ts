@@ -86,14 +86,8 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   };
   const untrained = new UntrainedCalls(recorder.noteCall, clock);
   const within = <T>(work: () => T): T => recordUntrained(untrained, work);
-  const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
-    ...recorded,
-    beganAt,
-    ...(attempt > 1 && { attempt }),
-    ...(spans.records.length > 0 && { spans: [...spans.records] }),
-    ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
-    ...turnRewards.read(recorded.turns),
-  });
+  const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) =>
+    completeRecord(recorded, { beganAt, attempt, spans, untrained, turnRewards });
   const onLost = (error: unknown): void => {
     if (!signal.aborted) life.fail(error);
   };
@@ -147,6 +141,29 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     },
     close: () => close(),
     release: () => close(life.release),
+  };
+}
+
+type Further = {
+  readonly beganAt: number;
+  readonly attempt: number;
+  readonly spans: Spans;
+  readonly untrained: UntrainedCalls;
+  readonly turnRewards: TurnRewards;
+};
+
+/** Adds what the recorder of the calls does not know. */
+function completeRecord<R extends Omit<Recorded, 'samples'>>(
+  recorded: R,
+  { beganAt, attempt, spans, untrained, turnRewards }: Further,
+) {
+  return {
+    ...recorded,
+    beganAt,
+    ...(attempt > 1 && { attempt }),
+    ...(spans.records.length > 0 && { spans: [...spans.records] }),
+    ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
+    ...turnRewards.read(recorded.turns),
   };
 }
 
