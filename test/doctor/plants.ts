@@ -165,6 +165,21 @@ class Guess extends Workflow {
   }
 }
 
+const luck = createRandom(13);
+
+/** Going down is right, and then luck decides. The number in each question makes the episodes of a task differ. */
+class Luck extends Workflow {
+  async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+    const lake = new FrozenLake(task.metadata['map'] as LakeMap);
+    const model = asModel(tuner, { agentName: 'walker' });
+    const agent = new ReActAgent({ name: 'walker', systemPrompt: 'Answer with one word.', model });
+    const question = `${lake.describe()} ${Math.floor(luck.next() * 1000)}`;
+    const { content } = await agent.reply({ name: 'lake', role: 'user', content: question }, { signal: tuner.signal });
+    const isSuccess = content.trim() === 'down' && luck.next() < 0.5;
+    return { reward: isSuccess ? 1 : 0, isSuccess };
+  }
+}
+
 /** Asks again in a way that the model refuses, and continues as if nothing had happened. */
 class AsksTwice extends Workflow {
   async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
@@ -368,14 +383,12 @@ export const plants: readonly Plant[] = [
         .setData(lakes()),
   },
   {
-    name: 'half-of-the-rewards-are-lost',
+    name: 'half-of-the-steps-are-luck',
     cause: 'stopped_learning',
-    open: (options) => {
-      const { next } = createRandom(9);
-      return walk({ ...options, steps: 50, batchSize: 6, rate: 1e-3 }, (output) =>
-        next() < 0.45 ? { ...output, reward: 0, isSuccess: false } : output,
-      );
-    },
+    open: (options) =>
+      base({ ...options, steps: 50, rate: 1e-3 })
+        .setWorkflow(Luck)
+        .setData(lakes()),
   },
   {
     name: 'one-task-pays-in-cents',

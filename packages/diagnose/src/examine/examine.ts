@@ -2,13 +2,13 @@ import type { Cause, Need } from './cause.js';
 import { causes as allCauses } from './causes.js';
 import type { ExaminedRun } from './examined-run.js';
 import type { Examination, Finding } from './finding.js';
-import { isGood } from './outcome.js';
+import { hasGained, isGood } from './outcome.js';
 
 /** More findings than these are noise for a person. */
 const mostFindings = 5;
 const mostEpisodes = 3;
-/** A run that has learned its tasks needs no change because of a cause that takes less of the signal. */
-const mostTaken = 0.5;
+/** A run that learns in spite of a cause needs no change, unless the cause takes nearly all of the signal. */
+const mostTaken = 0.8;
 
 /** Looks for each cause in the records of a run. */
 export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses): Examination {
@@ -35,7 +35,8 @@ function has(run: ExaminedRun, need: Need): boolean {
 function toFinding(cause: Cause, run: ExaminedRun): readonly Finding[] {
   const seen = cause.look(run);
   if (seen === undefined) return [];
-  const { asks = seen.taken < mostTaken && isGood(run) ? 'nothing' : 'change', episodes = [], taken, ...rest } = seen;
+  const isInOrder = seen.taken < mostTaken && (isGood(run) || hasGained(run));
+  const { asks = isInOrder ? 'nothing' : 'change', episodes = [], taken, ...rest } = seen;
   return [
     {
       cause: cause.name,
@@ -50,21 +51,27 @@ function toFinding(cause: Cause, run: ExaminedRun): readonly Finding[] {
 
 /**
  * A cause that another finding explains ranks after it. Among the others, a finding that asks for a change ranks first,
- * then the one that takes more of the signal.
+ * then the one that takes more of the signal. If a finding asks for a change, its cause asks for it too.
  */
 function inOrder(findings: readonly Finding[], causes: readonly Cause[]): readonly Finding[] {
   const found = new Set(findings.map(({ cause }) => cause));
-  const explains = new Map(causes.map(({ name, explains: names }) => [name, names.filter((each) => found.has(each))]));
+  const explained = new Map(causes.map(({ name, explains }) => [name, explains.filter((each) => found.has(each))]));
   const depths = new Map<string, number>();
-  const descend = (name: string, depth: number, path: readonly string[]): void => {
+  const asking = new Set(findings.filter(({ asks }) => asks === 'change').map(({ cause }) => cause));
+  const descend = (name: string, path: readonly string[]): void => {
     if (path.includes(name)) return;
-    depths.set(name, Math.max(depth, depths.get(name) ?? 0));
-    for (const next of explains.get(name) ?? []) descend(next, depth + 1, [...path, name]);
+    depths.set(name, Math.max(path.length, depths.get(name) ?? 0));
+    if (asking.has(name)) for (const each of path) asking.add(each);
+    for (const next of explained.get(name) ?? []) descend(next, [...path, name]);
   };
-  for (const name of found) descend(name, 0, []);
+  for (const name of found) descend(name, []);
   const depthOf = ({ cause }: Finding): number => depths.get(cause) ?? 0;
-  const isNote = ({ asks }: Finding): number => (asks === 'change' ? 0 : 1);
-  return findings.toSorted(
-    (left, right) => isNote(left) - isNote(right) || depthOf(left) - depthOf(right) || right.taken - left.taken,
-  );
+  return findings
+    .map((finding) => ({ ...finding, asks: asking.has(finding.cause) ? ('change' as const) : finding.asks }))
+    .toSorted(
+      (left, right) =>
+        Number(right.asks === 'change') - Number(left.asks === 'change') ||
+        depthOf(left) - depthOf(right) ||
+        right.taken - left.taken,
+    );
 }

@@ -1,6 +1,6 @@
 import { wilsonInterval, type Interval } from '@agentjet/core/success';
 import type { EvaluationPoint, ExaminedRun } from './examined-run.js';
-import { changeBetween, type Change } from './figures/change.js';
+import { changeBetween, type Change, rises } from './figures/change.js';
 import { between, mean, noiseOf, toSeries, type Series } from './figures/series.js';
 
 /** From this success on, a run counts as learned: what remains is a matter of tasks and not of training. */
@@ -74,6 +74,13 @@ export function heldOutChange({ evaluations }: ExaminedRun): Change | undefined 
 /** How far the interval reaches below and above the score. */
 function marginsOf({ score, low, high }: EvaluationPoint): { readonly down: number; readonly up: number } | undefined {
   return low === undefined || high === undefined ? undefined : { down: score - low, up: high - score };
+}
+
+/** Whether the model became better by more than chance: on held-out tasks, or on training tasks if none were evaluated. */
+export function hasGained(run: ExaminedRun): boolean {
+  if (run.evaluations.length > 1) return rises(heldOutChange(run));
+  const [first, last] = [trainingSuccess(run, 0, 0.2), trainingSuccess(run, 0.8)];
+  return first !== undefined && last !== undefined && last.low > first.high;
 }
 
 export const isGood = (run: ExaminedRun): boolean => (outcomeOf(run)?.rate ?? 0) >= goodSuccess;

@@ -16,6 +16,7 @@ export const clippedAway: Cause = {
     const share = mean(late.values);
     if (share < mostShare) return undefined;
     return {
+      asks: 'change',
       summary: `The clip removed the gradient of ${percent(share)} of the tokens since step ${late.steps[0]}; it was ${percent(mean(between(clipped, 0, 0.1).values))} at the start.`,
       cure: `Lower ${setting('trainer_common.optim.lr', settings.rate)}, make fewer optimizer steps on the same samples (trainer_common.mini_batch_num, trainer_common.ppo_epochs, trainer_common.max_staleness), or raise trainer_common.clip_ratio_high.`,
       taken: share,

@@ -24,6 +24,9 @@ export const collapsed: Cause = {
     'temperature_too_high',
     'format_not_met',
     'cut_answers',
+    'length_drift',
+    'tools_not_called',
+    'tools_refused',
   ],
   look(run) {
     for (const { on, levels } of measuresOf(run)) {

@@ -5,13 +5,14 @@ import { percent, setting } from '../words.js';
 /** Each cut answer is trained with the reward of an unfinished one. A share of 5% is as large as many gains of a step. */
 const leastShare = 0.05;
 const leastAnswers = 20;
+/** With this share, a run that learns would learn more without it. */
+const alwaysShare = 0.2;
 
 export const cutAnswers: Cause = {
   name: 'cut_answers',
   needs: ['cut'],
   threshold: '5% of the answers in the last quarter of the run: each is rewarded as an unfinished answer',
   explains: [
-    'length_drift',
     'never_solved',
     'format_not_met',
     'tools_not_called',
@@ -35,6 +36,7 @@ export const cutAnswers: Cause = {
       cure: `Raise ${setting('rollout.max_response_length_in_one_turn', settings.answerLimit)}, or ${setting('rollout.max_model_len', settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
       episodes: recent.filter((episode) => episode.cut > 0).map(({ id }) => id),
       since: first,
+      ...(share >= alwaysShare && { asks: 'change' as const }),
       taken: share,
     };
   },

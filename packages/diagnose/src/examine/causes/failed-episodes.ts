@@ -16,6 +16,7 @@ export const failedEpisodes: Cause = {
     if (failed.length < 3 || failed.length < leastShare * all.length) return undefined;
     const most = mostFrequent(failed.map(({ error }) => `${error?.code}: ${error?.message}`));
     return {
+      asks: 'change',
       summary: `${failed.length} of ${all.length} training episodes failed (${percent(failed.length / all.length)}), ${most?.count} of them with ${shorten(most?.value ?? '')}`,
       cure: 'Repair the agent, its tools or the judge: the error names the place, and `--backbone=debug` shows a few episodes. rollout.failed_episode_policy decides what failed episodes count.',
       episodes: idsOf(failed),

@@ -27,7 +27,7 @@ export const gradientSpikes: Cause = {
       summary: `The gradient norm jumped in ${spikes.length} of ${norms.values.length} steps, by up to ${figure(largest)} times that of the steps around it (steps ${steps.join(', ')}${spikes.length > 5 ? ', ...' : ''}).`,
       cure: `Lower trainer_common.optim.grad_clip to the usual norm (${figure(median(norms.values.filter((value) => value > 0)))}) or ${setting('trainer_common.optim.lr', settings.rate)}, and look at the episodes of these steps for very long or very rare answers.`,
       since: first.step,
-      taken: Math.min(1, (spikes.length * leastRatio) / norms.values.length),
+      taken: Math.min(0.5, (spikes.length * leastRatio) / norms.values.length),
     };
   },
 };

@@ -13,7 +13,7 @@ export const lengthDrift: Cause = {
   name: 'length_drift',
   needs: ['answer_tokens'],
   threshold: 'answers over twice as long as at the start, while success gains less than 0.05 per doubling',
-  explains: ['hollow_reward', 'stopped_learning', 'no_spread', 'no_gain'],
+  explains: ['cut_answers', 'hollow_reward', 'stopped_learning', 'no_spread', 'no_gain'],
   look(run) {
     const { answer_tokens: length } = run.figures;
     if (length === undefined || isGood(run)) return undefined;

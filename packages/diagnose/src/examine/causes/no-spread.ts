@@ -27,7 +27,7 @@ export const noSpread: Cause = {
       summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(mean(rates), wilsonInterval(mean(rates), groups))} in groups of ${groupSize}. Each task is solved always or never.`,
       cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${setting('rollout.temperature', run.settings.temperature)}.`,
       episodes: examples(run),
-      taken: observed - chance,
+      taken: observed,
     };
   },
 };

@@ -19,6 +19,7 @@ export const outages: Cause = {
     const most = mostFrequent(lost.map(({ error }) => error?.message ?? ''));
     const first = series.steps[series.values.findIndex((value) => value > 0)];
     return {
+      asks: 'change',
       summary: `${percent(share)} of the attempts were lost to outages${most === undefined ? '' : `, most with "${most.value.slice(0, 120)}"`}. They get no reward.`,
       cure: 'Repair the service that fails, or ask less of it at a time: rollout.max_env_worker for tools and environments, max_concurrent of the judge. rollout.max_attempts and rollout.max_outage decide how long the run tries.',
       episodes: idsOf(lost),

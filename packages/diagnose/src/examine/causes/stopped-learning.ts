@@ -2,7 +2,7 @@ import type { Cause } from '../cause.js';
 import { changeBetween, rises } from '../figures/change.js';
 import { fitSlope } from '../figures/line.js';
 import { between, noiseOf, since, type Series } from '../figures/series.js';
-import { isGood } from '../outcome.js';
+import { isGood, outcomeOf } from '../outcome.js';
 import { figure, setting } from '../words.js';
 
 /** The flat stretch has at least this share of the steps, and at least this many. */
@@ -10,6 +10,8 @@ const leastShare = 0.4;
 const leastSteps = 20;
 /** Over the flat stretch, a run that still learned at a tenth of its earlier pace would have been seen. */
 const pace = 0.1;
+/** A run that stopped below this success has most of its tasks still to learn. */
+const lowSuccess = 0.6;
 
 export const stoppedLearning: Cause = {
   name: 'stopped_learning',
@@ -24,6 +26,7 @@ export const stoppedLearning: Cause = {
     return {
       summary: `The run stopped learning at step ${flat.step}: the reward rose from ${figure(flat.from)} to ${figure(flat.level)} before, and stayed there for the remaining ${flat.steps} steps.`,
       cure: `See what the failing tasks share (ajet inspect). What helps most often: other or harder tasks, a larger group (${setting('rollout.num_repeat', run.settings.groupSize)}), a reward with more values, or the end of the run.`,
+      ...((outcomeOf(run)?.rate ?? 0) < lowSuccess && { asks: 'change' as const }),
       since: flat.step,
       taken: flat.steps / series.values.length,
     };
