@@ -417,12 +417,16 @@ export const plants: readonly Plant[] = [
     open: (options) => walk({ ...options, backbone: otherTemperature }),
   },
   {
-    name: 'rewards-by-chance',
+    name: 'paid-by-one-letter',
     cause: 'kl_drift',
     open: (options) =>
-      base({ ...options, steps: 24, rate: 3e-3, trainerCommon: { useKlLoss: true, klLossCoef: 1e-6 } })
-        .setWorkflow(Guess)
-        .setData(lakes()),
+      solve(
+        { ...options, steps: 20, rate: 1e-3, trainerCommon: { useKlLoss: true, klLossCoef: 1e-6 } },
+        (task, answer) => {
+          const text = String(answer);
+          return { reward: text.split('o').length / (text.length + 20), isSuccess: isRight(task, answer) };
+        },
+      ),
   },
   {
     name: 'second-call-is-refused',

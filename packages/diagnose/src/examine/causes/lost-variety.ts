@@ -27,10 +27,9 @@ function sameTokens(run: ExaminedRun): Sighting | undefined {
   const [first, last] = [compareTokens(firstEpisodes(run)), compareTokens(late)];
   if (first.share > 0.25 || last.share <= 0.5 || last.compared < leastGroups) return undefined;
   const { entropy } = run.figures;
-  const fell =
-    entropy === undefined
-      ? ''
-      : ` Entropy went from ${figure(entropy.values[0] ?? 0)} to ${figure(mean(between(entropy, 0.75, 1).values))} nats.`;
+  const [before, after] =
+    entropy === undefined ? [0, 0] : [entropy.values[0] ?? 0, mean(between(entropy, 0.75, 1).values)];
+  const fell = after < before ? ` Entropy fell from ${figure(before)} to ${figure(after)} nats.` : '';
   return {
     summary: `The samples of a task do not differ any more: since step ${late[0]?.step}, all episodes have the same tokens in ${last.same.length} of ${last.compared} groups (${percent(last.share)}), in the first step in ${percent(first.share)}.${fell}`,
     cure: cureOf(run),

@@ -10,12 +10,21 @@ export const samplerGap: Cause = {
   needs: ['gap'],
   threshold:
     'a mean difference of 0.09 nats per token between sampler and trainer, half of the clip, although both have the same weights',
-  explains: ['clipped_away', 'collapsed', 'no_gain', 'stopped_learning', 'gradient_spikes', 'kl_drift'],
+  explains: [
+    'temperature_too_high',
+    'clipped_away',
+    'collapsed',
+    'no_gain',
+    'stopped_learning',
+    'gradient_spikes',
+    'kl_drift',
+  ],
   look({ figures: { gap }, settings }) {
     if (gap === undefined || settings.trainsStale === true) return undefined;
     const typical = mean(between(gap, 0, 1).values);
     if (typical < mostGap) return undefined;
     return {
+      asks: 'change',
       summary: `Sampler and trainer disagree about the tokens that were sampled: by ${figure(typical)} nats per token on average. With the same weights it is under 0.01.`,
       cure: 'See whether both use the same weights, chat template, precision (torch.dtype) and sampling settings (top_p 1, top_k -1). trainer_common.tis_cap corrects what remains.',
       taken: Math.min(1, typical),
