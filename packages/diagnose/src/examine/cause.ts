@@ -1,8 +1,11 @@
 import type { ExaminedRun, FigureName } from './examined-run.js';
 import type { Finding } from './finding.js';
 
-/** Records that a cause needs: figures, evaluations on held-out tasks, parts of the reward, or episodes. */
-export type Need = FigureName | 'evaluations' | 'parts' | 'episodes';
+/**
+ * Records that a cause needs: figures, evaluations on held-out tasks, success in training or on held-out tasks, parts of
+ * the reward, or episodes.
+ */
+export type Need = FigureName | 'evaluations' | 'any success' | 'parts' | 'episodes';
 
 /** What a cause saw in a run. */
 export type Sighting = Pick<Finding, 'summary' | 'cure' | 'taken'> &

@@ -50,6 +50,15 @@ describe('metrics alone', () => {
     expect(unseen).toContainEqual({ cause: 'cut_answers', needs: ['cut'] });
   });
 
+  it('show tasks that are never solved by a reward that is a share, if nothing else shows it', async () => {
+    const log = steps.map((step) => ({ step, reward: 0.02, frac_reward_zero_std: 0.9 }));
+    expect((await examineRun(await write('log.jsonl', lines(log)))).findings[0]?.cause).toBe('never_solved');
+    const wide = log.map((line) => ({ ...line, reward: -3 }));
+    const { findings, unseen } = await examineRun(await write('wide.jsonl', lines(wide)));
+    expect(findings).toEqual([]);
+    expect(unseen).toContainEqual({ cause: 'never_solved', needs: ['any success'] });
+  });
+
   it('are read from metrics.jsonl of a run', async () => {
     const log = steps.map((step) => ({ step, policy_version: step, reward_mean: 0.3, answers: 100, answers_cut: 10 }));
     const { source, findings } = await examineRun(await write('metrics.jsonl', lines(log)));

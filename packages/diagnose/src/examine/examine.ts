@@ -2,7 +2,7 @@ import type { Cause, Need } from './cause.js';
 import { causes as allCauses } from './causes.js';
 import type { ExaminedRun } from './examined-run.js';
 import type { Examination, Finding } from './finding.js';
-import { hasGained, isGood } from './outcome.js';
+import { hasGained, isGood, outcomeOf } from './outcome.js';
 
 /** More findings than these are noise for a person. */
 const mostFindings = 5;
@@ -27,6 +27,7 @@ export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses):
 
 function has(run: ExaminedRun, need: Need): boolean {
   if (need === 'evaluations') return run.evaluations.length > 0;
+  if (need === 'any success') return outcomeOf(run) !== undefined;
   if (need === 'parts') return run.parts.size > 0;
   if (need === 'episodes') return run.episodes !== undefined && run.episodes.length > 0;
   return (run.figures[need]?.values.length ?? 0) > 0;

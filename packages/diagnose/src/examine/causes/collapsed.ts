@@ -12,7 +12,7 @@ type Level = { readonly rate: number; readonly low: number; readonly high: numbe
 
 export const collapsed: Cause = {
   name: 'collapsed',
-  needs: [],
+  needs: ['any success'],
   threshold: 'success under half of its best, with 95% intervals that do not touch',
   explains: [
     'never_solved',

@@ -11,7 +11,7 @@ const mostSuccess = 0.1;
 
 export const neverSolved: Cause = {
   name: 'never_solved',
-  needs: [],
+  needs: ['any success'],
   threshold: 'success below 0.1 without a gain, and over half of the groups with equal rewards',
   explains: ['no_spread', 'zero_gradients', 'stopped_learning', 'no_gain', 'one_part'],
   look(run) {

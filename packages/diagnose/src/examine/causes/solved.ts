@@ -8,7 +8,7 @@ const leastSuccess = 0.9;
 
 export const solved: Cause = {
   name: 'always_solved',
-  needs: ['equal_groups'],
+  needs: ['equal_groups', 'any success'],
   threshold: 'success that may be 0.9 or more, and over half of the groups with equal rewards',
   explains: ['no_spread', 'zero_gradients', 'stopped_learning', 'no_gain', 'lost_variety'],
   look(run) {

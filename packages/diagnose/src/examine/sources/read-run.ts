@@ -97,13 +97,23 @@ async function countTasks(dir: string): Promise<number | undefined> {
 
 async function readMetrics(file: string): Promise<ExaminedRun> {
   const { source, dialect, lines, settings = {} } = recognize(await readFile(file, 'utf8'), file);
-  const mapped = mapMetrics(lines, dialect);
+  const mapped = withSuccess(mapMetrics(lines, dialect));
   const groups = toSeries(
     lines,
     ({ step }) => step,
     ({ numbers }) => numbers.get('groups'),
   );
   return { source, ...mapped, groups, settings, episodes: undefined };
+}
+
+/** A mean reward that is a share counts as success if the log has no other measure of it. */
+function withSuccess(mapped: ReturnType<typeof mapMetrics>): ReturnType<typeof mapMetrics> {
+  const { figures, parts, evaluations } = mapped;
+  const { reward, success } = figures;
+  const isShare = reward?.values.every((value) => value >= 0 && value <= 1) === true;
+  if (reward === undefined || success !== undefined || !isShare || parts.size > 1 || evaluations.length > 0)
+    return mapped;
+  return { ...mapped, figures: { ...figures, success: reward } };
 }
 
 type Recognized = {
