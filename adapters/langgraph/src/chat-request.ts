@@ -98,7 +98,9 @@ function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
   );
 }
 
-/** Takes the model's own words from the kept turn, because LangChain may write the arguments of calls differently. */
+/**
+ * Uses the turn that the adapter kept in the message, because LangChain may write the arguments of calls differently.
+ */
 function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
   const { additional_kwargs: extra, response_metadata: metadata } = message;
   const content = textOfMessage(message);

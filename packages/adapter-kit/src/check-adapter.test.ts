@@ -213,7 +213,7 @@ describe('checkAdapter', () => {
     [{ ...plainDriver, stream: undefined }, 'no function stream, although it says "stream"'],
     [
       { ...plainDriver, says: undefined },
-      'says is undefined; it must list the features of the framework: stream, abort',
+      '"says" is undefined; it must list the features of the framework: stream, abort',
     ],
     [{ ...plainDriver, says: ['streaming'] }, 'says "streaming", which is not a feature of the suite'],
     [{ ...plainDriver, name: undefined }, 'has no name'],

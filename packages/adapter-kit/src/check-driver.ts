@@ -13,7 +13,7 @@ export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
     throw new TypeError('The driver has no name. Give it the name of its framework.');
   if (!Array.isArray(says))
     throw new TypeError(
-      `The driver's property says is ${String(says)}; it must list the features of the framework: ${features.join(', ')}.`,
+      `The driver's property "says" is ${String(says)}; it must list the features of the framework: ${features.join(', ')}.`,
     );
   const unknown = says
     .map((feature: unknown) => (typeof feature === 'string' ? feature : JSON.stringify(feature)))

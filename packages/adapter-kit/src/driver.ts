@@ -58,7 +58,7 @@ export type AdapterDriver<M, H> = {
   ) => Promise<DriverAnswer<H>>;
 };
 
-/** The options of one call. They contain nothing that `says` leaves out. */
+/** The options of one call. A call never uses a feature that `says` does not list. */
 export type DriverCall = Pick<ChatRequest, 'toolChoice' | 'parallelToolCalls' | 'requestId'> &
   Required<Pick<ChatRequest, 'tools' | 'sampling'>> & { readonly signal?: AbortSignal };
 

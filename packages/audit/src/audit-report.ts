@@ -38,7 +38,7 @@ export type AuditReport = {
 export type StrategyReport = {
   readonly name: string;
   readonly summary: string;
-  /** The play that earns most is the first. */
+  /** Sorted by what they earn, the most first. */
   readonly plays: readonly PlayReport[];
 };
 

@@ -3,7 +3,7 @@ import { isJsonObject, type Random, type ToolSpec } from '@agentjet/core';
 type Schema = Readonly<Record<string, unknown>>;
 
 export type FillOptions = {
-  /** Written into every string. Numbers, booleans and enums get it only if it is such a value and nothing else. */
+  /** Every string becomes this text. A number, boolean or enum takes it only if the whole text is such a value. */
   readonly text: string;
   /** Chooses other values. */
   readonly random: Random;
@@ -12,7 +12,7 @@ export type FillOptions = {
 /** Deeper schemas, such as recursive ones, get null. */
 const deepest = 6;
 
-/** Returns a value that has the form which the JSON Schema asks for. */
+/** Returns a value of the form that the JSON Schema describes. */
 export function fillSchema(schema: unknown, options: FillOptions, depth = 0): unknown {
   if (!isJsonObject(schema) || depth > deepest) return null;
   if ('const' in schema) return schema['const'];
@@ -58,7 +58,9 @@ function fillNumber({ minimum, maximum, type }: Schema, { text, random }: FillOp
   return Math.min(high, Math.max(low, type === 'integer' ? Math.round(said) : said));
 }
 
-/** Returns the tool that hands in an answer, by its name: such as submit_answer. Without one, the last tool. */
+/**
+ * Returns the last tool whose name suggests that it hands in an answer, such as submit_answer, or else the last tool.
+ */
 export function submittingTool(tools: readonly ToolSpec[]): ToolSpec | undefined {
   return tools.findLast(({ name }) => /answer|submit|final|finish|respond|reply|result/i.test(name)) ?? tools.at(-1);
 }

@@ -18,7 +18,7 @@ export type Alarm = {
 /** What plays are compared with. */
 export type Standards = {
   readonly scale: RewardScale;
-  /** The play by chance that is paid most often, and the one of those that write something. */
+  /** `chance` is the random or empty play that is paid most often. `random` is the same without empty plays. */
   readonly chance: Played | undefined;
   readonly random: Played | undefined;
   /** The form of the right answer that earns most. Undefined if no right answer was paid, or none is known. */
@@ -37,9 +37,9 @@ export function findStandards(played: readonly Played[], scale: RewardScale): St
 }
 
 /**
- * Settles what is paid if the user named no threshold. A reward with parts is paid from half of what right answers
- * earn, even if its verdicts call less a success. If no right answer is known and the verdicts call half of the highest
- * reward a success, only the user can say what is paid.
+ * Settles what is paid if the user named no threshold. A reward with parts must be at least half of what right answers
+ * earn, even if verdicts call a lower reward a success. If no right answer is known and the verdicts call half of the
+ * highest reward a success, only the user can say what is paid.
  */
 function settleThreshold(scale: RewardScale, ofRight: number | null): RewardScale {
   const { threshold, isGiven, levels, highest } = scale;
@@ -108,7 +108,10 @@ function checkRight(played: Played, { scale, right }: Standards): Alarm | undefi
   return { rule: 'half_of_right', played, got: earned, limit: ofRight.value };
 }
 
-/** Half of the reward, as a share of the range. If right answers earn less than 0, it is half of the range up to them. */
+/**
+ * Returns the point halfway from a reward of 0 to the reward of right answers, as a share of the range. If right
+ * answers earn less than 0, it is halfway from the lowest reward.
+ */
 function halfOf(ofRight: number, { isGiven, lowest, highest }: RewardScale): number {
   const zero = isGiven || highest <= lowest ? 0 : -lowest / (highest - lowest);
   return ofRight > zero ? (zero + ofRight) / 2 : ofRight / 2;

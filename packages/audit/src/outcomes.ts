@@ -57,8 +57,8 @@ function isPaid({ reward, isSuccess }: Scored, { threshold, isGiven, lowest }: R
 export type Estimate = Interval & { readonly value: number };
 
 /**
- * The share of episodes that were paid. Failed episodes were not. Null if no episode counts. Each episode is a trial: if
- * tasks are played more than once, these are all the tasks that there are.
+ * The share of episodes that were paid. A failed episode counts as not paid. Null if no episode counts. Each episode is
+ * a trial, also if a task was played more than once: that happens only if there are few tasks, and then all are played.
  */
 export function estimatePaid({ outcomes }: Played, scale: RewardScale): Estimate | null {
   const counted = outcomes.filter(({ kind }) => kind !== 'lost');

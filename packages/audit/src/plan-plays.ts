@@ -49,8 +49,8 @@ function throughTool(way: Way): Way {
 }
 
 /**
- * Returns the plays of a right answer in other spellings, in the form `play` that earns most. Spellings that no answer
- * has are left out.
+ * Returns plays that write the right answer in other spellings. `play` is the play of the right answer that earns most,
+ * and the new plays write in its form. A spelling that no answer has is left out.
  */
 export function planSpellings({ strategy, way }: Play, answers: readonly string[]): readonly Play[] {
   return spellings

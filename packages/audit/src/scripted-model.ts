@@ -13,7 +13,7 @@ import { fillSchema, submittingTool } from './fill-schema.js';
 
 /** After this many calls, the model calls no more tools, so that an agent without a limit can end. */
 const patientCalls = 64;
-/** An agent that asks more often would never end. */
+/** An agent that makes more calls in one episode is stopped with an error, because it would never end. */
 const mostCalls = 256;
 
 export type ScriptedModelOptions = {

@@ -38,7 +38,7 @@ export async function completeChat(call: ChatCall, body: ChatCompletionBody, mod
 }
 
 /**
- * Answers a request as a stream. Nothing is sent before the first token, so an earlier error can still have its own
+ * Answers a request as a stream. Nothing is sent before the first token, so an error before it can still set the HTTP
  * status.
  */
 export async function streamChatCompletion(

@@ -64,7 +64,7 @@ const toolChoice = z.union([
 ]);
 const responseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
-  // A schema is accepted here too, as by some other servers.
+  // Some other servers accept a schema here, so this one does too.
   z.object({ type: z.literal('json_object'), schema: jsonObject.nullish() }),
   z
     .object({

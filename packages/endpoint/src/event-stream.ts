@@ -35,8 +35,8 @@ const headers = {
 };
 
 /**
- * Waits until all callbacks that are ready now have run, and sends the headers then. An error that is found without the
- * engine, such as a prompt longer than the context or an ended episode, therefore has its own status.
+ * Sends the headers only after all callbacks that are ready now have run. Until then, an error can still set the HTTP
+ * status. So errors that are found without the engine, such as a prompt longer than the context, have the right status.
  */
 export async function createEventStreamResponse(
   produce: (stream: EventStream) => Promise<void>,

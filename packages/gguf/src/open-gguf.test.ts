@@ -194,7 +194,7 @@ describe('a bad file is refused by name', () => {
     const bytes = fixture('llama.gguf');
     bytes.write('gemma', bytes.indexOf('llama', bytes.indexOf('general.architecture')));
     expect(await refusal(write('gemma.gguf', bytes))).toContain(
-      'holds a model of architecture "gemma"; GGUF files are read of llama, qwen2, qwen3',
+      'holds a model of architecture "gemma"; the supported architectures are llama, qwen2, qwen3',
     );
   });
 
@@ -207,7 +207,7 @@ describe('a bad file is refused by name', () => {
     const at = bytes.indexOf('blk.1.ffn_up.weight') + 'blk.1.ffn_up.weight'.length + 4 + 2 * 8;
     bytes.writeUInt32LE(id, at);
     expect(await refusal(write('type.gguf', bytes))).toContain(
-      `tensor "blk.1.ffn_up.weight" has type ${name}; supported are F32, F16, BF16, Q4_0`,
+      `tensor "blk.1.ffn_up.weight" has type ${name}; the supported types are F32, F16, BF16, Q4_0`,
     );
   });
 
@@ -227,7 +227,7 @@ describe('a bad file is refused by name', () => {
     const other = fixture('llama.gguf');
     other.write('tekken', other.indexOf('smollm'));
     expect(await refusal(write('tekken.gguf', other))).toContain(
-      'has a tokenizer that cuts text as "tekken"; known are qwen2',
+      'has a tokenizer that splits text by the rule "tekken"; the supported rules are qwen2',
     );
   });
 

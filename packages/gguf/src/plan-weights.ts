@@ -67,7 +67,7 @@ function checkTensors({ file, tensors }: GgufFile, shape: GgufShape): void {
     if (wanted === undefined)
       throw badFile(
         file,
-        `it has a tensor "${tensor.name}", which a ${shape.architecture.name} of ${shape.numLayers} layers does not have here`,
+        `it has a tensor "${tensor.name}", which is unknown here in a ${shape.architecture.name} model of ${shape.numLayers} layers`,
       );
     if (wanted.shape.join() !== tensor.shape.join())
       throw badFile(

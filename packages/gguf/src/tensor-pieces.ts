@@ -17,7 +17,7 @@ export function typeOf(file: string, { name, typeId, shape }: GgufTensor): Tenso
   if (type === undefined)
     throw badFile(
       file,
-      `tensor "${name}" has type ${nameTensorType(typeId)}; supported are ${tensorTypes.map((each) => each.name).join(', ')}. Get the model in one of these, such as Q4_K_M or Q8_0`,
+      `tensor "${name}" has type ${nameTensorType(typeId)}; the supported types are ${tensorTypes.map((each) => each.name).join(', ')}. Get the model in one of these, such as Q4_K_M or Q8_0`,
     );
   const width = shape.at(-1) ?? 1;
   if (width % type.blockValues === 0) return type;

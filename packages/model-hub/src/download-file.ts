@@ -148,7 +148,7 @@ async function append(
   for await (const chunk of response.body ?? []) {
     if (size + chunk.length > limit) {
       await handle.truncate(0);
-      throw sumError(blob, `is longer than the ${limit} bytes that the hub says`);
+      throw sumError(blob, `is longer than ${limit} bytes, the size that the hub reports`);
     }
     await handle.appendFile(chunk).catch((error: unknown) => {
       throw diskError(blob, error);

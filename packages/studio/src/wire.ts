@@ -238,11 +238,11 @@ export type GroupBranch = {
   readonly depth: number;
   readonly start: number;
   readonly end: number;
-  /** Positions in `episodes` of those that pass through. */
+  /** The episodes whose tokens contain this branch, as positions in `episodes` of the group. */
   readonly episodes: readonly number[];
   readonly text: string;
   readonly author: string;
-  /** Mean advantage of the sampled tokens, weighted by episodes. */
+  /** The mean advantage of the trained tokens, counted once for each row that contains them. */
   readonly advantage: number | null;
 };
 

@@ -65,7 +65,7 @@ export const claimedEpisodeSchema = z.strictObject({
   model: z.string(),
   /** Authorizes the model calls of this episode and nothing else. */
   key: z.string(),
-  /** The targets that learn according to the server's configuration. If it is absent, the workflow decides. */
+  /** The targets that learn. Absent if the server's configuration names none: then the workflow decides. */
   trainable_targets: z.array(z.string()).optional(),
   /** The targets of each policy, on a server with several policies. Rewards in an end may name policies or targets. */
   policies: z.record(z.string(), z.array(z.string())).optional(),

@@ -52,7 +52,7 @@ export const errorSchema = z.strictObject({
     code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]),
     message: z.string(),
     retry_after_ms: z.number().int().nonnegative().optional(),
-    /** Why an episode is gone, what is stored in its place, or which episodes a group has. */
+    /** More facts for some codes, such as the reason why an episode is gone, or the episodes that a group has. */
     details: z.record(z.string(), z.unknown()).optional(),
   }),
 });

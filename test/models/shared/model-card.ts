@@ -80,7 +80,7 @@ ${describeData(report)}
 
 ## Training
 
-The training is supervised fine-tuning with AdamW and one cosine from ${optimizer.learningRate}. The model first copies pieces of random tokens, then learns every
+The training is supervised fine-tuning with AdamW. The learning rate falls from ${optimizer.learningRate} along one cosine. The model first copies pieces of random tokens, then learns every
 token of the transcripts, and then the answers alone. Losses are in nats per token.
 
 ${describeLessons(report)}

@@ -126,7 +126,7 @@ class RowWorker(TinkerTrainingWorker):
 
 
 def training_config(config: DriverConfig, dtype: torch.dtype, is_frozen: bool = False) -> TrainingWorkerConfig:
-    """Prepares a model for verl's FSDP2 engine. Frozen weights are held in the type of the compute."""
+    """Prepares a model for verl's FSDP2 engine. Frozen weights have the dtype of the computation."""
     short = {value: name for name, value in {"fp32": torch.float32, "bf16": torch.bfloat16}.items()}[dtype]
     model = HFModelConfig(
         path=config.model_dir, load_tokenizer=False, use_remove_padding=False, enable_gradient_checkpointing=config.activation_checkpointing and not is_frozen,

@@ -5,7 +5,7 @@ import { listedOptions, wordsOf } from '../requests.js';
 
 const pick = (random: Random, values: readonly string[]): string => values[random.int(values.length)] ?? '';
 
-/** An answer by chance, marked in each usual way: what a model earns that has learned the form and nothing else. */
+/** A random answer, marked in each usual way. It shows what a model earns that has learned only the form. */
 const guesses: readonly Way[] = marks.map(({ name, write }) =>
   says(`the answer of some task, ${name}`, ({ answers, random }) => write(pick(random, answers)), ['answer']),
 );

@@ -3,7 +3,7 @@ import type { FileMetaData, SchemaElement } from 'hyparquet';
 
 /** Finds and converts decimals and times of day, which hyparquet returns as rounded numbers and as counts. */
 
-/** A value of such a type below a column. */
+/** A decimal or a time of day in a column, or inside of its structs, lists and maps. */
 export type Leaf = {
   /** Names of the structs' fields that lead to it; `*` is any key of a map. Lists have no names. */
   readonly names: readonly string[];

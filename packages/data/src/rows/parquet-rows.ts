@@ -9,8 +9,8 @@ import { checkTaskFile } from './text-lines.js';
 /** A row group may hold a million rows. At most this many are converted to objects at a time. */
 const rowsAtOnce = 50_000;
 /**
- * The number of rows in a batch. It is small, so that the objects of a batch are no longer used when the garbage
- * collector would copy them.
+ * The number of rows in a batch. Batches are small, because the garbage collector copies objects that live long. The
+ * objects of a small batch are dropped before that.
  */
 const rowsPassedOn = 2_000;
 

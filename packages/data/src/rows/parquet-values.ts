@@ -25,8 +25,9 @@ function toTime(value: bigint | null | undefined, perSecond: bigint): string | n
 export type ValuePlace = { readonly where: string; readonly column: string; readonly leaves: readonly Leaf[] };
 
 /**
- * Converts a Parquet value to JSON. 64-bit integers and decimals become numbers if those are exact, otherwise strings. Numbers that
- * JSON does not have become null. Throws TaskError for bytes, with the row and the column.
+ * Converts a Parquet value to JSON. 64-bit integers and decimals become numbers if those are exact, otherwise strings.
+ * NaN and infinite numbers become null, because JSON lacks them. Throws TaskError for bytes, with the row and the
+ * column.
  */
 export function toJsonValue(value: unknown, place: ValuePlace): unknown {
   const { where, column, leaves } = place;

@@ -130,7 +130,7 @@ class LineSplitter {
       const isLast = found === -1 || found === raw.length - 1;
       const to = isLast ? raw.length : found;
       this.#line++;
-      const text = raw.toString('utf8', from, to).trim(); // which also removes a byte order mark
+      const text = raw.toString('utf8', from, to).trim(); // `trim` also removes a byte order mark
       if (text !== '') lines.push({ line: this.#line, text, offset: start + from, length: to - from });
       if (isLast) return;
       from = found + 1;

@@ -1,6 +1,6 @@
 import type { EpisodeOf, ExaminedRun } from './examined-run.js';
 
-/** The training episodes from a share of the steps on. */
+/** The training episodes without those of the first steps. `from` is the share of the steps that is left out. */
 export function trainingEpisodes({ episodes = [] }: ExaminedRun, from = 0): readonly EpisodeOf[] {
   const training = episodes.filter(({ phase }) => phase === 'train');
   const steps = [...new Set(training.map(({ step }) => step))].sort((left, right) => left - right);
@@ -8,7 +8,7 @@ export function trainingEpisodes({ episodes = [] }: ExaminedRun, from = 0): read
   return training.filter(({ step }) => step >= first);
 }
 
-/** The episodes by a key, in the order in which the keys come first. */
+/** Groups episodes by a key. The groups are in the order in which their keys first occur. */
 export function groupBy(
   episodes: readonly EpisodeOf[],
   keyOf: (episode: EpisodeOf) => string,

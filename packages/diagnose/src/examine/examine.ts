@@ -4,7 +4,7 @@ import type { ExaminedRun } from './examined-run.js';
 import type { Examination, Finding } from './finding.js';
 import { hasGained, isGood, outcomeOf } from './outcome.js';
 
-/** More findings than these are noise for a person. */
+/** Nobody reads more findings than this. */
 const mostFindings = 5;
 const mostEpisodes = 3;
 /** A run that learns in spite of a cause needs no change, unless the cause takes nearly all of the signal. */

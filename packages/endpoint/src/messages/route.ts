@@ -44,7 +44,7 @@ export async function handleCountTokens(call: Call): Promise<Response> {
 }
 
 /**
- * Refuses a request to keep the conversation on the server, which the tool runner of Anthropic's SDK sends. After this
+ * The tool runner of Anthropic's SDK asks the server to keep the conversation. This function refuses that. After the
  * error, the runner sends the whole conversation each time.
  */
 function refuseThread(body: unknown): void {

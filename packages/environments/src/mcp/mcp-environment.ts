@@ -167,7 +167,7 @@ class Connection {
     this.#name = nameOf(server);
     this.#server = server;
     this.#http = checkedFetch(server.live, this.#refuse);
-    setMaxListeners(0, this.#calls.signal); // the SDK leaves a listener for each call
+    setMaxListeners(0, this.#calls.signal); // no warning: the SDK leaves a listener for each call
     this.#client = new SdkClient({ name: 'agentjet', version: '1' });
     this.#transport =
       'url' in server
@@ -197,7 +197,7 @@ class Connection {
       cursor = page.nextCursor;
       if (cursor === undefined || seen.has(cursor)) break;
       if (seen.add(cursor).size >= mostPages)
-        throw this.#outage(new Error(`its tools are more than ${mostPages} pages`));
+        throw this.#outage(new Error(`its list of tools has more than ${mostPages} pages`));
     }
     return tools.map(({ name, description, inputSchema }) => ({
       name,

@@ -48,7 +48,7 @@ it('reads no page for ever', async () => {
 
 it('refuses a server that has always one page more', async () => {
   let page = 0;
-  await expect(toolsOf(() => String(++page))).rejects.toThrow('its tools are more than 200 pages');
+  await expect(toolsOf(() => String(++page))).rejects.toThrow('its list of tools has more than 200 pages');
 });
 
 it('refuses a session that has the id of an open one, and does not end that', async () => {

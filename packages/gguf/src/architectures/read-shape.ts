@@ -69,7 +69,7 @@ function readArchitecture(gguf: GgufFile): Architecture {
   if (found !== undefined) return found;
   throw new BackboneError(
     'unsupported_model',
-    `${gguf.file} holds a model of architecture ${name === undefined ? 'unknown' : JSON.stringify(name)}; GGUF files are read of ${architectures.map((each) => each.name).join(', ')}. Use the model's folder in the Hugging Face layout, or its name on the hub.`,
+    `${gguf.file} holds a model of architecture ${name === undefined ? 'unknown' : JSON.stringify(name)}; the supported architectures are ${architectures.map((each) => each.name).join(', ')}. Use the model's folder in the Hugging Face layout, or its name on the hub.`,
   );
 }
 

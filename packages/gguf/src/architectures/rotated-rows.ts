@@ -5,7 +5,9 @@
 
 type Heads = { readonly numHeads: number; readonly headDim: number };
 
-/** Returns the heads of a tensor's rows, or undefined if the tensor is not rotated. `name` is the name in GGUF. */
+/**
+ * Returns the number and size of the heads in a tensor, or undefined if it is not rotated. `name` is its name in GGUF.
+ */
 export function headsOfRows(
   name: string,
   { numHeads, numKvHeads, headDim }: Heads & { readonly numKvHeads: number },

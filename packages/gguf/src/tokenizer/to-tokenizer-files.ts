@@ -46,7 +46,10 @@ function readPreTokenizer(gguf: GgufFile): GgufPreTokenizer {
   const found = preTokenizers.find(({ names }) => names.includes(name));
   if (found !== undefined) return found;
   const known = preTokenizers.flatMap(({ names }) => names).join(', ');
-  throw unsupported(gguf, `a tokenizer that cuts text as ${JSON.stringify(name)}; known are ${known}`);
+  throw unsupported(
+    gguf,
+    `a tokenizer that splits text by the rule ${JSON.stringify(name)}; the supported rules are ${known}`,
+  );
 }
 
 /** Files from before May 2024 do not name their pre-tokenizer. Models of Qwen have always used the same one. */

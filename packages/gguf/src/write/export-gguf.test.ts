@@ -143,7 +143,7 @@ describe('it refuses, and writes nothing', () => {
       'tokenizer.json': (tokenizer) => ({ ...tokenizer, pre_tokenizer: { type: 'Whitespace' } }),
     });
     expect(await refusal(other)).toContain(
-      'cannot be written as GGUF: only byte-level BPE that cuts text as qwen2, smollm',
+      'cannot be written as GGUF: only byte-level BPE that splits text by one of these rules can: qwen2, smollm',
     );
     const endless = changedFolder(modelDir, {
       'tokenizer_config.json': (config) => ({ ...config, eos_token: null }),

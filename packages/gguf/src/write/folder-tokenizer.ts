@@ -38,7 +38,7 @@ export async function readFolderTokenizer(dir: string, vocabSize: number): Promi
   if (model['type'] !== 'BPE' || model['byte_fallback'] === true || pre === undefined)
     throw new BackboneError(
       'unsupported_model',
-      `The tokenizer of ${dir} cannot be written as GGUF: only byte-level BPE that cuts text as ${preTokenizers.map(({ names }) => names[0]).join(', ')} can. Export a folder instead, and convert it with llama.cpp's convert_hf_to_gguf.py.`,
+      `The tokenizer of ${dir} cannot be written as GGUF: only byte-level BPE that splits text by one of these rules can: ${preTokenizers.map(({ names }) => names[0]).join(', ')}. Export a folder instead, and convert it with llama.cpp's convert_hf_to_gguf.py.`,
     );
   const { tokens, kinds } = toTokens(dir, { vocab: model['vocab'], added: tokenizer['added_tokens'], vocabSize });
   return {

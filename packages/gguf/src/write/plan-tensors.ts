@@ -26,7 +26,10 @@ export function planTensors({ tensors }: ModelFolder, shape: FolderShape, type: 
 function planTensor(entry: TensorEntry, shape: FolderShape, type: ExportType): GgufTensorPlan {
   const name = toGgufName(entry.name);
   if (name === undefined)
-    throw badFile(entry.file, `tensor "${entry.name}" is not one of ${shape.architecture.name} that llama.cpp knows`);
+    throw badFile(
+      entry.file,
+      `tensor "${entry.name}" is unknown to llama.cpp in a model of architecture ${shape.architecture.name}`,
+    );
   const written = typeFor(entry, type);
   const numValues = numValuesOf(entry);
   const heads = shape.architecture.pairsRows ? headsOfRows(name, shape) : undefined;

@@ -7,7 +7,7 @@ import { forkReasons } from '@agentjet/context-tracker';
 import { escapeHtml } from './html-text.js';
 import { PageBranches } from './page-branches.js';
 
-/** The page may load nothing. */
+/** Forbids the page to load anything. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /** Renders an episode as one self-contained page. */

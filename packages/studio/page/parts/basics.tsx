@@ -143,7 +143,7 @@ export function Choice({
   );
 }
 
-/** Buttons of which one is chosen. */
+/** A row of buttons, one of which is chosen. */
 export function Segments({
   label,
   value,

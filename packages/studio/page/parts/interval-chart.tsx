@@ -51,7 +51,10 @@ function describe(points: readonly EvaluationPoint[]): string {
   return points.map(({ step, rate }) => `step ${step}: ${formatRate(rate)}`).join(', ');
 }
 
-/** The tenths around all intervals, so that small changes are visible. */
+/**
+ * Returns the range of the axis. It is rounded to tenths and no wider than the intervals need, so small changes are
+ * visible.
+ */
 function rangeOf(points: readonly EvaluationPoint[]): readonly [number, number] {
   const low = Math.floor(Math.min(...points.map((point) => point.low)) * 10) / 10;
   const high = Math.ceil(Math.max(...points.map((point) => point.high)) * 10) / 10;

@@ -55,14 +55,14 @@ async function load(path: string, answer: Signal<Loaded<unknown>>): Promise<void
   }
 }
 
-/** Reads answers again whose path matches, and keeps the old ones until the new ones are there. */
+/** Reads the answers with a matching path again. The old answers are shown until the new ones arrive. */
 function reload(matches: (path: string) => boolean): void {
   for (const [path, answer] of answers) if (matches(path)) void load(path, answer);
 }
 
 export type Metrics = { readonly steps: readonly MetricsRecord[]; readonly evaluations: readonly MetricsRecord[] };
 
-/** The metrics and episodes of a run, to which only what is new is added. */
+/** The metrics and episodes of a run. Only new lines are requested, and they are appended. */
 export class RunData {
   readonly metrics = signal<Loaded<Metrics>>({});
   /** Grows with each change of the rows, because the store is changed in place. */

@@ -8,7 +8,7 @@ const kept = readKept();
 
 export const theme = signal<Theme>(kept ?? (dark.matches ? 'dark' : 'light'));
 
-/** A page that was opened as a file may not keep anything. */
+/** Some browsers do not let a page that was opened as a file store anything. */
 function readKept(): Theme | undefined {
   try {
     const value = localStorage.getItem('ajet-theme');

@@ -7,7 +7,7 @@ import { answerOf, go, route, setQuery } from '../state/store.js';
 import { Timeline } from './timeline.js';
 import { Tokens } from './tokens.js';
 
-/** One episode: what was said, then its tokens, then when what ran. */
+/** One episode: the conversation, its tokens, and the times of its calls. */
 export function Episode() {
   const { run, item } = route.value;
   const answer = answerOf<EpisodeView>(`runs/${run}/episode?id=${encodeURIComponent(item)}`);

@@ -157,7 +157,7 @@ function Tree({ group: { branches, episodes, rowTokens, treeTokens }, run, chose
   );
 }
 
-/** Of what all episodes share, only the end is of interest. */
+/** Only the end of a shared beginning is shown, because the answers part there. */
 const maxShared = 240;
 
 type BranchProps = {

@@ -9,7 +9,10 @@ import { LineChart, type Line } from '../parts/line-chart.js';
 import { answerOf, go, route, runData, type Metrics } from '../state/store.js';
 import { Kinds, TaskChanges } from './task-changes.js';
 
-/** Did it learn, and on what not; then what keeps it from learning; then the machine's figures. */
+/**
+ * Shows whether the run learned, on which tasks it did not, what keeps it from learning, and the figures of the
+ * machine.
+ */
 export function Overview() {
   const { run } = route.value;
   useEffect(() => runData(run).needMetrics(), [run]);

@@ -181,7 +181,7 @@ type RowsProps = {
   readonly isEvaluation: boolean;
 };
 
-/** More groups are not drawn, because nobody reads them. */
+/** Only this many groups are drawn, because nobody reads more. */
 const maxGroups = 300;
 
 function GroupRows({ groups, run, step, store, chosen, isEvaluation }: RowsProps) {

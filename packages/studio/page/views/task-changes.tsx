@@ -7,7 +7,7 @@ import { answerOf, route, setQuery } from '../state/store.js';
 const order: readonly TaskFate[] = ['never', 'lost', 'learned', 'partly', 'always', 'once'];
 const maxShown = 50;
 
-/** Before and after by task: which tasks fail, with what was expected and answered. */
+/** Compares the tasks before and after training: which fail, what was expected, and what was answered. */
 export function TaskChanges({ run, tasks }: { readonly run: string; readonly tasks: readonly TaskChange[] }) {
   const byFate = new Map<TaskFate, TaskChange[]>();
   for (const task of tasks) byFate.set(fateOf(task), [...(byFate.get(fateOf(task)) ?? []), task]);

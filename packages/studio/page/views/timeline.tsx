@@ -10,7 +10,7 @@ const kindWords: Readonly<Record<TimeBar['kind'], string>> = {
   judge: 'judge',
 };
 
-/** When what ran, a lane for each agent and tool. */
+/** Shows when each call ran, in one lane for each agent and tool. */
 export function Timeline({ episode: { times, seconds } }: { readonly episode: EpisodeView }) {
   const lanes = [...new Set(times.map(({ lane }) => lane))];
   const end = Math.max(1, seconds * 1000, ...times.map(({ endedMs }) => endedMs));

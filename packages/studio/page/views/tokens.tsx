@@ -18,7 +18,10 @@ import { route, setQuery } from '../state/store.js';
 
 const rowHeight = 26;
 
-/** What fits into a line beside its author, its place and the facts of a token. */
+/**
+ * Returns how many characters fit into a line. Its author, its position and the panel of the chosen token also need
+ * room.
+ */
 function charactersOfLine(): number {
   const screen = document.documentElement.clientWidth;
   const lines = Math.min(1240, screen - 40) - (screen > 860 ? 290 : 0);

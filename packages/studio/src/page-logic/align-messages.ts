@@ -1,6 +1,6 @@
 import type { Said } from '../wire.js';
 
-/** Two conversations message by message. `isSame` is false from the first difference on if both go other ways. */
+/** The messages at the same position of two conversations. `isSame` is true if author and text are equal. */
 export type AlignedPair = {
   readonly left: Said | undefined;
   readonly right: Said | undefined;

@@ -32,7 +32,7 @@ export class EpisodeStore {
     this.cursor = chunk.cursor;
   }
 
-  /** Names a row to the server. */
+  /** Returns the name under which the server knows a row. */
   refOf(row: number): string {
     return `${this.step[row]}.${this.offset[row]}`;
   }

@@ -38,7 +38,10 @@ function take(names: string[], pattern: RegExp): readonly string[] {
   return taken;
 }
 
-/** The mean of each value and its neighbours within `window` values, so that a curve keeps its ends and has no knee. */
+/**
+ * Replaces each value by the mean of `window` values around it. Near an end, fewer are used, so that the ends stay in
+ * place.
+ */
 export function smooth(values: readonly (number | null)[], window: number): readonly (number | null)[] {
   const reach = Math.floor(window / 2);
   if (reach === 0) return values;

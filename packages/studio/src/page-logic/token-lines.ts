@@ -9,7 +9,7 @@ export type TokenLine =
       readonly run: TokenRun;
       readonly from: number;
       readonly to: number;
-      /** Number of the first token among all. */
+      /** The index of the first token of the line among all tokens of the episode. */
       readonly at: number;
       readonly isFirst: boolean;
     };
@@ -57,8 +57,9 @@ export const shades = ['author', 'logprob', 'advantage', 'gap'] as const;
 export type Shade = (typeof shades)[number];
 
 /**
- * The class of a token under a shade: `p0` (unlikely) to `p4` (nearly certain), `n1` to `n3` for what was pushed down and
- * `u1` to `u3` for what was pushed up, `g1` to `g3` for a growing gap. Empty if the token was not sampled.
+ * Returns the CSS class of a token. By logprob it is `p0` (unlikely) to `p4` (nearly certain). By advantage it is `n1`
+ * to `n3` (negative), `zero`, or `u1` to `u3` (positive). By gap it is `g1` to `g3`, the largest last, or empty for a
+ * small gap. Tokens that were not sampled have no class.
  */
 export function shadeOf(run: TokenRun, place: number, shade: Shade): string {
   if (run.logprobs === undefined) return '';
@@ -82,10 +83,12 @@ function gapStep(size: number): string {
   return size < 0.01 ? '' : `g${size < 0.1 ? 1 : size < 0.5 ? 2 : 3}`;
 }
 
-/** Tokens below this probability surprise. */
+/** A sampled token with a lower probability counts as surprising. */
 const surprising = 0.2;
 
-/** The next sampled token that was unlikely, after `at`, from the beginning again if there is none. Undefined if none is. */
+/**
+ * Returns the next surprising token after `at`, or else the first of the episode. Undefined if the episode has none.
+ */
 export function nextSurprise(lines: readonly TokenLine[], at: number): number | undefined {
   const found: number[] = [];
   for (const line of lines)

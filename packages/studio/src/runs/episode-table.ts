@@ -72,7 +72,7 @@ export class EpisodeTable {
     this.#byId = new Map();
   }
 
-  /** Names everything that was read so far. */
+  /** Changes with every row that is read. Send it to `chunkAfter` to get only later rows. */
   get cursor(): string {
     return `${this.#generation}-${this.#rows.length}`;
   }

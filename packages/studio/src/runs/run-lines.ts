@@ -29,7 +29,7 @@ export class RunLines {
     return this.#log.lines;
   }
 
-  /** Names everything that was read so far. */
+  /** Changes with every line that is read. Send it to `chunkAfter` to get only later lines. */
   get cursor(): string {
     return `${this.#generation}-${this.#metrics.lines.length}-${this.#evaluations.lines.length}`;
   }
@@ -44,7 +44,10 @@ export class RunLines {
     return changed.includes(true);
   }
 
-  /** The lines after a cursor that an earlier chunk returned. An unknown cursor, or one of before a rewind, returns all. */
+  /**
+   * Returns the lines after a cursor of an earlier chunk. Returns all lines if the cursor is unknown or the run was
+   * rewound.
+   */
   chunkAfter(cursor: string): MetricsChunk {
     const steps = this.#metrics.lines;
     const evaluations = this.#evaluations.lines;

@@ -174,7 +174,7 @@ export class StudioRun {
     return { task: id, episodes };
   }
 
-  /** Cursors of what there is now. They change if lines are added or removed. */
+  /** Returns cursors that change if lines or episodes are added or removed. */
   async cursors(): Promise<{ readonly metrics: string; readonly episodes: string }> {
     await this.#lines.refresh();
     const metrics = this.#lines.cursor;
@@ -199,7 +199,7 @@ export class StudioRun {
     return (await this.#open()).table.rows;
   }
 
-  /** The run may have been rewound while it was not looked at; its log then has another line. */
+  /** Counts how often the run was resumed, because a resumed run may have replaced episodes since the last call. */
   async #refreshTable(): Promise<boolean> {
     await this.#lines.refresh();
     const numResumed = this.#lines.log.filter(({ event }) => event === 'resumed').length;

@@ -50,7 +50,7 @@ export function summarizeRun({ found, lines, settings, isBeingWritten, updatedMs
   };
 }
 
-/** Older evaluations have no interval; theirs is computed as if each episode were another task. */
+/** Older evaluations have no interval. It is then computed as if every episode had a different task. */
 export function toEvaluationPoint(line: MetricsRecord): readonly EvaluationPoint[] {
   const {
     step,

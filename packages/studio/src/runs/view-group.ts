@@ -10,7 +10,9 @@ export type GroupMember = {
   readonly outcome: EpisodeOutcome;
 };
 
-/** The episodes of a group side by side, and one tree of all their tokens, in which a shared beginning is there once. */
+/**
+ * Returns the episodes of a group, and one tree of all their tokens. A beginning that they share is in the tree once.
+ */
 export function viewGroup(members: readonly GroupMember[], texts: TokenTexts): GroupView {
   const [first] = members;
   const rows = members.flatMap(({ record }, episode) => record.samples.map((sample) => ({ episode, sample })));
@@ -32,7 +34,7 @@ export function viewGroup(members: readonly GroupMember[], texts: TokenTexts): G
   };
 }
 
-/** The calls of all episodes, numbered through, with rows numbered through as well. */
+/** Returns the calls of all episodes. Calls and rows are numbered across the episodes. */
 function turnsOf(members: readonly GroupMember[]): readonly TurnDescription[] {
   const all: TurnDescription[] = [];
   let firstRow = 0;
@@ -105,7 +107,7 @@ function shorten(text: string): string {
   return text.length <= maxShown ? text : `… ${text.slice(-maxShown)}`;
 }
 
-/** Over sampled tokens. Null if none was trained. */
+/** Returns the mean advantage of the trained tokens from `start` to `end`. Null if there are none. */
 function meanAdvantage(samples: readonly SampleRecord[], start: number, end: number): number | null {
   let [sum, count] = [0, 0];
   for (const { advantages, loss_mask: mask } of samples)

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** What of a request decides whether it is answered. */
+/** The parts of a request that decide whether it is answered. */
 export type GuardedRequest = {
   readonly method: string;
   readonly url: string;

@@ -4,7 +4,7 @@ import { streamSSE } from 'hono/streaming';
 import type { StudioRuns } from '../runs/studio-runs.js';
 import type { ChangeEvent } from '../wire.js';
 
-/** How often the files of the run that a page shows are looked at, and those of all runs. */
+/** How often the server looks for changes: in the run that a page shows, and in all runs. */
 const pollMs = 250;
 const listMs = 2000;
 

@@ -46,8 +46,8 @@ function followsLink(folder: string, name: string): boolean {
 }
 
 /**
- * Returns the files after the episode. A file that is gone, or that is no longer a file of at most 64 KiB, or that is reached
- * through a symbolic link, is left out.
+ * Returns the files after the episode. It leaves out a file that is gone, has more than 64 KiB, is not a plain file, or
+ * is reached through a symbolic link.
  */
 export function readFiles(files: TaskFiles, folder: string): TaskFiles {
   const left: Record<string, string> = {};

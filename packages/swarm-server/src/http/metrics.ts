@@ -27,7 +27,7 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
     Object.fromEntries(Object.entries(policies).map(([policy, found]) => [policy, read(found)]));
   gauge(
     'policy_step',
-    'Steps decided, of each policy',
+    'Steps that each policy has decided',
     ofPolicies(({ step }) => step),
     'policy',
   );

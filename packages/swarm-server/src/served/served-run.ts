@@ -62,7 +62,7 @@ export type ServedRunOptions<Config extends CommonConfig> = {
   /** Aborted when the user stops the server. The download or opening of a model is then abandoned. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
-  /** Replaces the memory of this machine. */
+  /** Used in place of the memory that was measured on this machine. */
   readonly memory?: AvailableMemory | undefined;
 };
 
@@ -214,7 +214,7 @@ async function findKnownFolder(
 
 type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'onNotice'> & {
   readonly known: KnownFolder | undefined;
-  /** Undefined if the run has several policies, which have their own models. */
+  /** Undefined if the run has several policies, because each of them has a separate model. */
   readonly modelDir: string | undefined;
 };
 

@@ -5,7 +5,7 @@ import { between, mean, type Series } from '../figures/series.js';
 import { areShares, countGroups } from '../outcome.js';
 import { figure, setting } from '../words.js';
 
-/** The rule that watches a running job has the same. */
+/** The rule `collapse`, which watches a running job, has the same limit. */
 const mostShare = 0.5;
 
 type Level = { readonly rate: number; readonly low: number; readonly high: number; readonly step: number };

@@ -2,7 +2,10 @@ import type { Cause } from '../cause.js';
 import { between, mean } from '../figures/series.js';
 import { percent, setting } from '../words.js';
 
-/** Each cut answer is trained with the reward of an unfinished one. A share of 5% is as large as many gains of a step. */
+/**
+ * Each cut answer is trained with the reward of an unfinished one. A share of 5% is often as large as the gain of a
+ * step.
+ */
 const leastShare = 0.05;
 const leastAnswers = 20;
 /** With this share, a run that learns would learn more without it. */

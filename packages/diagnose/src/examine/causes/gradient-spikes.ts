@@ -2,9 +2,9 @@ import type { Cause } from '../cause.js';
 import { median, type Series } from '../figures/series.js';
 import { figure, setting } from '../words.js';
 
-/** A norm this many times that of the neighbouring steps moves the weights as far as they all do. */
+/** A step whose norm is this many times that of its neighbours moves the weights as far as that many of them. */
 const leastRatio = 10;
-/** A spike is also this many robust deviations away, because the norms of small batches differ much by themselves. */
+/** A spike is also this many robust deviations away, because the norms of small batches vary strongly. */
 const leastDeviations = 6;
 /** Neighbours on each side. */
 const reach = 10;

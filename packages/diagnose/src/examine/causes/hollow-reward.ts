@@ -7,7 +7,10 @@ import { between, mean, type Series, since } from '../figures/series.js';
 import { evaluationSeries, isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
 
-/** Success that follows the reward gains as much as it. Under a quarter of that, the reward is earned by something else. */
+/**
+ * If the reward pays for success, both gain equally. If success gains under a quarter of that, it pays for something
+ * else.
+ */
 const leastShare = 0.25;
 
 const cure =
@@ -38,7 +41,7 @@ export const hollowReward: Cause = {
   },
 };
 
-/** In groups with both, a reward that follows success pays the successes more. */
+/** If a group has successes and failures, a reward that follows success pays the successes more. */
 const leastPreferred = 0.75;
 const leastGroups = 8;
 

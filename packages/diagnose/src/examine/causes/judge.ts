@@ -55,7 +55,7 @@ function sameForAll(all: readonly EpisodeOf[]) {
   };
 }
 
-/** Chance moves no reward of a judge that is sure. */
+/** A judge that is sure gives the same answer the same reward each time. */
 const leastUnstable = 0.05;
 
 export const judgeUnstable: Cause = {

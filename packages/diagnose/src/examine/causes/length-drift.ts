@@ -6,7 +6,7 @@ import { figure } from '../words.js';
 
 /** Growth by less is normal for a model that learns to reason. */
 const leastGrowth = 2;
-/** Held-out success per doubling of the length below which the length pays nothing. */
+/** Longer answers do not pay if held-out success gains less than this each time that the length doubles. */
 const leastGain = 0.05;
 
 export const lengthDrift: Cause = {

@@ -6,7 +6,7 @@ import { between, mean } from '../figures/series.js';
 import { isGood, outcomeOf } from '../outcome.js';
 import { describeOutcome, figure, percent, setting } from '../words.js';
 
-/** The share of the entropy at the start. The rule that watches a running job has the same. */
+/** A share of the entropy at the start. The rule `collapse`, which watches a running job, has the same limit. */
 const leastShare = 0.05;
 const leastGroups = 8;
 
@@ -21,7 +21,9 @@ export const lostVariety: Cause = {
   },
 };
 
-/** Groups without a difference are the thing itself. Entropy only predicts them. */
+/**
+ * Looks for groups without a difference. It comes before `lowEntropy`, because low entropy only predicts such groups.
+ */
 function sameTokens(run: ExaminedRun): Sighting | undefined {
   const late = trainingEpisodes(run, 0.5);
   const [first, last] = [compareTokens(firstEpisodes(run)), compareTokens(late)];

@@ -6,7 +6,7 @@ import { between, mean } from '../figures/series.js';
 import { heldOutChange, outcomeOf, trainingSuccess, type Outcome } from '../outcome.js';
 import { percent, setting } from '../words.js';
 
-/** The rule that watches a running job has the same. */
+/** The rule `no_signal`, which watches a running job, has the same limit. */
 const mostSuccess = 0.1;
 
 export const neverSolved: Cause = {

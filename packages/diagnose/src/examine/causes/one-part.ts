@@ -6,7 +6,7 @@ import { between, mean, noiseOf, type Series } from '../figures/series.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
-/** With this share of the spread, the order of the episodes is that of one part. */
+/** A part with this share of the spread decides the order of the episodes alone. */
 const leastShare = 0.8;
 const leastSteps = 20;
 

@@ -3,7 +3,7 @@ import { groupBy, idsOf } from '../episode-sets.js';
 import { heldOutChange, isGood } from '../outcome.js';
 import { percent, setting } from '../words.js';
 
-/** At temperature 0, an answer changes as soon as one token has another favourite. */
+/** At temperature 0, an answer changes as soon as another token becomes the likeliest at one position. */
 const leastSame = 0.8;
 const leastTasks = 10;
 

@@ -3,7 +3,7 @@ import { between, mean } from '../figures/series.js';
 import { outcomeOf, trainingSuccess, type Outcome } from '../outcome.js';
 import { describeOutcome, percent } from '../words.js';
 
-/** The rule that watches a running job has the same. */
+/** The rule `no_signal`, which watches a running job, has the same limit. */
 const leastSuccess = 0.9;
 
 export const solved: Cause = {

@@ -6,7 +6,7 @@ import { figure } from '../words.js';
 
 /** A step waits for its slowest episode. With a quotient of 3, the others are idle for most of the step. */
 const leastQuotient = 3;
-/** Below this, a step has no time to lose. */
+/** If the slowest episode takes less time than this, waiting for it costs too little to report. */
 const leastSeconds = 2;
 
 export const stragglers: Cause = {
@@ -38,5 +38,5 @@ function measure(episodes: readonly EpisodeOf[]): { readonly slowest: EpisodeOf;
   return { slowest, usual: sorted[Math.ceil(0.9 * (sorted.length - 1)) - 1]?.seconds ?? 0 };
 }
 
-/** Time costs no signal of an episode, so this counts half. */
+/** Waiting takes time and no training signal, so the share counts half. */
 const percentLost = (shares: readonly number[]): number => mean(shares) / 2;

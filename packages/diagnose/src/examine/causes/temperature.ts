@@ -6,7 +6,7 @@ import { between, mean } from '../figures/series.js';
 import { isGood, trainingSuccess } from '../outcome.js';
 import { figure, percent, setting } from '../words.js';
 
-/** Below this difference of temperatures, another difference between the tasks explains the success as well. */
+/** With a smaller difference of temperatures, a difference between the tasks could explain the success equally well. */
 const leastDifference = 0.3;
 /** A share of the success that is lost to the temperature at which the training samples. */
 const mostShare = 0.5;

@@ -2,7 +2,7 @@ import type { Cause } from '../cause.js';
 import { idsOf, trainingEpisodes } from '../episode-sets.js';
 import { percent } from '../words.js';
 
-/** Every second answer after the first one begins a new branch. */
+/** With this share, every second answer after the first one begins a new branch. */
 const leastShare = 0.5;
 
 export const templateForks: Cause = {

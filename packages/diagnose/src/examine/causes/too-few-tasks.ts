@@ -5,10 +5,10 @@ import { between } from '../figures/series.js';
 import { countGroups, heldOutChange, isGood, outcomeOf, trainingSuccess } from '../outcome.js';
 import { figure } from '../words.js';
 
-/** After so many passes, answers can be learned by heart, and a gap to held-out tasks alone shows it. */
+/** After this many passes, answers can be learned by heart, and a gap to held-out tasks is enough to show it. */
 const manyPasses = 10;
 const leastGap = 0.25;
-/** With fewer passes, held-out success also gains under this share of what training gains. */
+/** After only this many passes, held-out success must also gain less than `mostShare` of what training gains. */
 const leastPasses = 3;
 const mostShare = 0.25;
 

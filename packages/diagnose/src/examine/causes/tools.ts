@@ -5,7 +5,7 @@ import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
 const leastAnswers = 20;
-/** Of the answers to requests with tools. Agents of one call each call a tool in half of their answers. */
+/** A share of the answers to requests with tools. An agent that needs one call calls a tool in half of its answers. */
 const mostCalling = 0.02;
 const leastRefused = 0.2;
 

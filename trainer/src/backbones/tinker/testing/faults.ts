@@ -2,7 +2,7 @@ import type { Distortion } from './served-model.js';
 
 /** The faults of the test server. Each fault lasts while it is set. */
 export type Faults = {
-  /** Divides a row by its weights' sum (cross entropy) or its length, and a step by its rows. */
+  /** Divides the loss of a row by the sum of its weights (cross entropy) or by its length, and a step by its rows. */
   averages?: boolean;
   /** Changes each row's coefficients. */
   distort?: Distortion;
