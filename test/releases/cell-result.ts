@@ -84,4 +84,6 @@ export type CellResult = {
   readonly model_sha256: string;
   readonly config_sha256: string;
   readonly seeds: readonly SeedResult[];
+  /** Seeds that ended with an error and have no result. Missing if there are none. */
+  readonly failed?: readonly { readonly seed: number; readonly stages?: readonly Stage[]; readonly error: string }[];
 };

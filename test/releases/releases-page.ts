@@ -14,7 +14,7 @@ function range(seeds: readonly SeedResult[], of: (seed: SeedResult) => number | 
   return `${two(median(values))} (${two(Math.min(...values))} to ${two(Math.max(...values))})`;
 }
 
-function row({ version, tutorial, backbone, model, date, commit, seeds }: CellResult): string {
+function row({ version, tutorial, backbone, model, date, commit, seeds, failed = [] }: CellResult): string {
   const cells = [
     version,
     tutorial,
@@ -23,7 +23,7 @@ function row({ version, tutorial, backbone, model, date, commit, seeds }: CellRe
     range(seeds, (seed) => seed.success_before),
     range(seeds, (seed) => seed.success_after ?? seed.success_mean_last_20),
     range(seeds, (seed) => seed.area_under_curve),
-    String(seeds.length),
+    failed.length === 0 ? String(seeds.length) : `${seeds.length} of ${seeds.length + failed.length}`,
     date,
     commit,
   ];
@@ -35,7 +35,8 @@ export function formatReleases(results: readonly CellResult[]): string {
 
 Does each tutorial still learn, as well and as fast as before? \`npm run releases\` fills this page from the files in
 \`results\`; \`npm run releases -- --gate\` compares the present code with them. Success is the share of the held-out tasks;
-each figure is the median of the seeds, with the smallest and the largest. The area is the mean training success over all steps.
+each figure is the median of the seeds, with the smallest and the largest. Seeds that ended with an error are counted, but have no
+figures. The area is the mean training success over all steps.
 
 | version | tutorial | backbone | model | before | after | area | seeds | date | commit |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

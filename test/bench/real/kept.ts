@@ -52,7 +52,9 @@ export function describeTypedTools(results: readonly CellResult[]): Measured | u
   const newest = (name: string): CellResult | undefined => results.findLast(({ tutorial }) => tutorial === name);
   const [lenient, strict] = [newest('typed-tools-lenient'), newest('typed-tools-strict')];
   if (lenient === undefined || strict === undefined) return undefined;
-  const afters = [lenient, strict].map(({ seeds }) => median(seeds.map((seed) => seed.success_after ?? Number.NaN)));
+  const afters = [lenient, strict].map(({ seeds, failed = [] }) =>
+    median([...seeds.map((seed) => seed.success_after ?? Number.NaN), ...failed.map(() => 0)]),
+  );
   return {
     summary: {
       strict_before: strict.seeds[0]?.stages?.[0]?.success_before ?? null,

@@ -31,3 +31,18 @@ it('reads typed tools from the cells of both ways, and only if both are kept', (
     device: 'H100',
   });
 });
+
+it('counts a seed of typed tools that ended with an error as no success', () => {
+  const cell = (tutorial: string, parts: object): CellResult =>
+    ({ tutorial, machine: {}, ...parts }) as unknown as CellResult;
+  const [one, error] = [{ success_before: 0.5, success_after: 1 }, 'it trained nothing'];
+  const strict = {
+    seeds: [one],
+    failed: [
+      { seed: 1, error },
+      { seed: 3, error },
+    ],
+  };
+  const kept = [cell('typed-tools-lenient', { seeds: [one] }), cell('typed-tools-strict', strict)];
+  expect(describeTypedTools(kept)?.summary).toMatchObject({ after: 0 });
+});
