@@ -20,6 +20,8 @@ export type Workload = {
   readonly tasks: number;
   /** Tokens of one step if samples share only the prompt of their task. */
   readonly stepTokens: number;
+  /** The share of `stepTokens` that is not part of a prompt. */
+  readonly answerShare: number;
   /** Tokens of one answer. */
   readonly answerTokens: number;
 };
@@ -44,6 +46,7 @@ export function readWorkload(request: WorkloadRequest, contextLength: number): W
     treeTokens: Math.min(largestPack, Math.max(longest, stepTokens)),
     tasks: data.trainBatchSize,
     stepTokens,
+    answerShare: (episodes * (usual - prompt)) / stepTokens,
     episodes,
     episodesAtOnce: Math.min(episodes, rollout.maxEnvWorker),
     answerTokens: answer,

@@ -30,6 +30,30 @@ const shapes: Readonly<Record<string, ReturnType<typeof qwen>>> = {
   '32B': qwen(5120, 64, 40, 8, 27_648, 152_064),
 };
 
+const smollm2 = {
+  model_type: 'llama',
+  hidden_size: 576,
+  num_hidden_layers: 30,
+  num_attention_heads: 9,
+  num_key_value_heads: 3,
+  intermediate_size: 1536,
+  vocab_size: 49_152,
+  tie_word_embeddings: true,
+  max_position_embeddings: 8192,
+};
+
+/** A row of bench/real/real.py. */
+type RunRow = {
+  readonly engine: string;
+  readonly task: string;
+  readonly seed: number;
+  readonly start: string;
+  readonly learning_rate: number;
+  readonly peak_gib: number | null;
+  readonly device: string;
+  readonly date: string;
+};
+
 type Work = { readonly model: string; readonly tokens: number; readonly packs: number; readonly gpus: number };
 
 /** Makes a job whose largest step has this many packs of this many tokens on each GPU. */
@@ -92,6 +116,29 @@ describe('memory of a GPU', () => {
     };
     const ratio = sumParts(estimateTorch(requestOf(work, section)).parts) / gib / (row.peak_gib ?? Number.NaN);
     expect(ratio).toBeGreaterThanOrEqual(0.995);
+    expect(ratio).toBeLessThanOrEqual(1.2);
+  });
+
+  const whole = JSON.parse(
+    readFileSync(path.resolve(import.meta.dirname, '../../../torch/bench/results/real.json'), 'utf8'),
+  ) as { readonly rows: readonly RunRow[] };
+  const runs = whole.rows.filter(({ engine, task, peak_gib }) => engine === 'ajet' && task === 'json' && peak_gib);
+
+  it.each(
+    runs.map(
+      (row) => [`seed ${row.seed}, ${row.start}, rate ${row.learning_rate}, ${row.device}, ${row.date}`, row] as const,
+    ),
+  )('is at most a fifth more than nvidia-smi showed in a whole run of 135M: %s', (_, { peak_gib, device }) => {
+    const config = composition.create({
+      data: { trainBatchSize: 16, maxPromptLength: 384, maxResponseLength: 128 },
+      rollout: { numRepeat: 8, maxModelLen: 512, maxResponseLengthInOneTurn: 64 },
+      trainerCommon: { maxPackTokens: 4096 },
+    });
+    const bytes = (device.includes('H100') ? 79.6 : 139.8) * gib;
+    const gpus = { count: 1, bytes, name: device };
+    const need = estimateTorch({ config, section: {}, model: smollm2, trains: true, cores: 16, gpus });
+    const ratio = sumParts(need.parts) / gib / (peak_gib ?? Number.NaN);
+    expect(ratio).toBeGreaterThanOrEqual(1);
     expect(ratio).toBeLessThanOrEqual(1.2);
   });
 

@@ -42,8 +42,15 @@ const measured = {
   bytesPerNumber: 2,
   /** The bytes of logits that are kept for backward. Other logits are computed a second time. */
   keptLogits: 12 * 2 ** 30,
-  /** The memory of CUDA, kernels and one chunk of logits. */
-  context: 2.1 * 2 ** 30,
+  /**
+   * The memory of CUDA and kernels, outside of PyTorch's: nvidia-smi showed 0.81 GiB more than PyTorch had reserved, with
+   * 135M and 0.5B on an H200.
+   */
+  context: 0.82 * 2 ** 30,
+  /** Backward holds the gradient of the head more than once. Bytes a weight of the head. */
+  headGradient: 5,
+  /** CUDA, kernels and buffers together, of runs that were not measured in parts: LoRA, sampling alone, and vLLM. */
+  wholeContext: 2.1 * 2 ** 30,
   /** The share of a GPU that vLLM takes next to the trainer. */
   vllmShare: 0.45,
   /**
@@ -89,7 +96,8 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   const sampler = vllmParts(shape, request.config.rollout, workload);
   const parts = (tokens: number): readonly MemoryPart[] => {
     if (gpus === null) return cpuParts(shape, request, tokens);
-    const trainers = gpuParts(shape, { settings, request, gpus, tokens, hasSeveralPacks, sampler });
+    const { answerShare } = workload;
+    const trainers = gpuParts(shape, { settings, request, gpus, tokens, answerShare, hasSeveralPacks, sampler });
     return hasOwnGpus(request.config.rollout) && sumParts(sampler) > sumParts(trainers) ? sampler : trainers;
   };
   return {
@@ -109,6 +117,8 @@ type OnGpu = {
   readonly gpus: Gpus;
   /** Tokens of the largest pack. */
   readonly tokens: number;
+  /** The share of them that the model answered. Only these have logits. */
+  readonly answerShare: number;
   /** True if a GPU computes more than one pack in a step. */
   readonly hasSeveralPacks: boolean;
   /** The minimum memory of one GPU of vLLM. */
@@ -131,16 +141,17 @@ function vllmParts(shape: ModelShape, rollout: Rollout, { longestSample }: Workl
   return [
     { name: 'weights of a vLLM replica', bytes: share * shape.numParameters },
     { name: 'keys and values', bytes: share * shape.numLayers * shape.keyValueWidth * longestSample },
-    { name: 'CUDA and kernels of vLLM', bytes: measured.context },
+    { name: 'CUDA and kernels of vLLM', bytes: measured.wholeContext },
   ];
 }
 
 function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
   const { config, trains } = work.request;
   const sampler = samplerPart(shape, work);
-  const context = { name: 'CUDA and kernels', bytes: measured.context };
-  if (!trains) return [{ name: 'weights', bytes: 2 * shape.numParameters }, context, sampler];
   const isLora = config.lora.rank > 0;
+  const ofHead = measured.context + measured.headGradient * shape.headParameters;
+  const context = { name: 'CUDA and kernels', bytes: trains && !isLora ? ofHead : measured.wholeContext };
+  if (!trains) return [{ name: 'weights', bytes: 2 * shape.numParameters }, context, sampler];
   const states = isLora ? loraParts(shape, config.lora.rank) : fullParts(shape, work);
   const reference =
     hasReference(config) && !isLora
@@ -163,10 +174,10 @@ type Gradients = {
  */
 function passParts(
   shape: ModelShape,
-  { settings, tokens, gpus }: OnGpu,
+  { settings, tokens, answerShare, gpus }: OnGpu,
   { kept, late }: Gradients,
 ): readonly MemoryPart[] {
-  const { all, logits, layer } = activationBytes(shape, tokens, settings);
+  const { all, logits, layer } = activationBytes(shape, { tokens, answers: answerShare * tokens }, settings);
   const parts = (gradients: number, activations: number): readonly MemoryPart[] => [
     { name: 'gradients', bytes: gradients },
     { name: 'activations', bytes: activations },
@@ -244,7 +255,7 @@ function loraParts(shape: ModelShape, rank: number): readonly MemoryPart[] {
  */
 function activationBytes(
   { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
-  tokens: number,
+  { tokens, answers }: { readonly tokens: number; readonly answers: number },
   { matmul, activationCheckpointing, activationBudget }: TorchSettings,
 ): { readonly all: number; readonly logits: number; readonly layer: number } {
   const [hiddenStates, innerStates] =
@@ -253,7 +264,7 @@ function activationBytes(
       : [measured.hiddenStates, measured.innerStates];
   const layer = measured.bytesPerNumber * (hiddenStates * hiddenSize + innerStates * innerSize);
   const kept = activationCheckpointing ? measured.bytesPerNumber * hiddenSize : layer * Math.max(activationBudget, 0.1);
-  const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * tokens);
+  const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * answers);
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
