@@ -119,6 +119,7 @@ export const arrows = {
   ],
   '@agentjet/job': [
     '@agentjet/audit',
+    '@agentjet/context-tracker',
     '@agentjet/core',
     '@agentjet/inputs',
     '@agentjet/local-run',

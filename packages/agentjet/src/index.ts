@@ -5,12 +5,23 @@ export type {
   CalibrateOptions,
   EvaluateOptions,
   ProbeOptions,
+  RescoreOptions,
   RunOptions,
   TuneOptions,
 } from './run-options.js';
 export type { JobOptions } from './job-options.js';
 export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
-export type { AlarmReport, AuditReport, PlayReport, ProbeReport, Rate, TemperatureReport } from '@agentjet/job';
+export type {
+  AlarmReport,
+  AuditReport,
+  PlayReport,
+  ProbeReport,
+  Rate,
+  RescoredEpisode,
+  RescoreReport,
+  Score,
+  TemperatureReport,
+} from '@agentjet/job';
 export type { Evaluation, JobEvent, JobListener, JobResult, SftResult } from '@agentjet/records';
 export {
   openFrozenModel,

@@ -26,16 +26,17 @@ import {
   type JudgeRegistration,
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
-import type { GivenInputs } from '@agentjet/inputs';
-import type { AuditReport, ProbeReport } from '@agentjet/job';
+import type { AuditReport, ProbeReport, RescoreReport } from '@agentjet/job';
 import { readJobData, type JobData } from '@agentjet/inputs/data';
 import type { Evaluation, JobListener, JobResult, SftResult } from '@agentjet/records';
+import { givenBy, isRegistration, kindOptions, nameGiven, type Given } from './given-inputs.js';
 import { toConfigInput, type JobOptions } from './job-options.js';
 import type {
   AuditOptions,
   CalibrateOptions,
   EvaluateOptions,
   ProbeOptions,
+  RescoreOptions,
   RunOptions,
   TuneOptions,
 } from './run-options.js';
@@ -43,8 +44,6 @@ import { configuration, type AgentJetConfig, type ConfigInput } from './registra
 
 /** The program of the processes of `rollout.workflow_processes`. */
 const workflowProcess = new URL('./workflow-process.js', import.meta.url);
-
-type Given = { -readonly [Key in keyof GivenInputs]?: GivenInputs[Key] };
 
 /**
  * Runs everything that `ajet` does from code:
@@ -277,16 +276,42 @@ export class AgentJetJob {
       import('@agentjet/inputs'),
     ]);
     const examples = readLabelledExamples(file);
-    const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration, signal });
+    const judge = requireJudge(
+      await loadJudge(this.#given.judge, { config: this.#config, composition: configuration, signal }),
+    );
     const agents = Object.values(this.#config.taskJudge).flatMap((section: unknown) =>
       isJsonObject(section) && typeof section['agent'] === 'string' ? [section['agent']] : [],
     );
-    if (judge !== undefined)
-      return calibrateJudge(judge, examples, { signal, successFrom, parallel, agents: [...new Set(agents)] });
-    throw new ConfigError(
-      'no_judge',
-      'The configuration names no judge, so rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',
-    );
+    return calibrateJudge(judge, examples, { signal, successFrom, parallel, agents: [...new Set(agents)] });
+  }
+
+  /**
+   * Asks the judge about the recorded episodes of a run, and reports what changed. Nothing is sampled, and the run is
+   * not changed. Throws ConfigError `no_judge` if the configuration leaves rewards to the workflow.
+   */
+  async rescore(runDir: string, options: RescoreOptions = {}): Promise<RescoreReport> {
+    const { signal = new AbortController().signal, step, parallel = 8 } = options;
+    const [{ rescoreRun }, { loadJudge, loadTemplateFamily }] = await Promise.all([
+      loadRunning(),
+      import('@agentjet/inputs'),
+    ]);
+    const listener = await listenerOf(options);
+    const loaded = { config: this.#config, composition: configuration };
+    return rescoreRun({
+      runDir,
+      step,
+      parallel,
+      signal,
+      judge: requireJudge(await loadJudge(this.#given.judge, { ...loaded, signal })),
+      readConfig: (file) => {
+        const config = configuration.load(file);
+        noticeOtherWorkflow(config, this.#config, listener);
+        return config;
+      },
+      templateFamily: await loadTemplateFamily(this.#given.templateFamily, loaded),
+      openReader: async () => (await this.#load(listener, signal)).inputs.reader,
+      onNotice: (message) => listener({ type: 'notice', message }),
+    });
   }
 
   /**
@@ -313,11 +338,30 @@ async function loadRunning() {
   return { ...job, withTrackers };
 }
 
+/** Throws ConfigError `no_judge` if rewards come from the workflow. */
+function requireJudge(judge: Judge | undefined): Judge {
+  if (judge !== undefined) return judge;
+  throw new ConfigError(
+    'no_judge',
+    'The configuration names no judge, so rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',
+  );
+}
+
 /** Default: a line per event on stderr. */
 async function listenerOf({ onEvent }: RunOptions): Promise<JobListener> {
   if (onEvent !== undefined) return onEvent;
   const { createLineListener } = await import('./printing/event-lines.js');
   return createLineListener((line) => void process.stderr.write(`${line}\n`));
+}
+
+/** A judge of another project would give verdicts that mean nothing. */
+function noticeOtherWorkflow(ofRun: AgentJetConfig, present: AgentJetConfig, listener: JobListener): void {
+  const [made, named] = [ofRun.rollout.userWorkflow, present.rollout.userWorkflow];
+  if (made === null || named === null || made === named) return;
+  listener({
+    type: 'notice',
+    message: `The run was made with the workflow ${made}, and the configuration names ${named}. Check that the judge belongs to this run.`,
+  });
 }
 
 function checkFrom({ from, resume = false }: TuneOptions): void {
@@ -326,52 +370,4 @@ function checkFrom({ from, resume = false }: TuneOptions): void {
       'wrong_value',
       'The option "from" names a checkpoint of a run to continue, so it needs the option "resume". Set both.',
     );
-}
-
-/** The option that holds each object from code, and its kind. */
-const kindOptions = [
-  ['backbone', 'backbones'],
-  ['algorithm', 'algorithms'],
-  ['reader', 'readers'],
-  ['judge', 'judges'],
-  ['environment', 'environments'],
-] as const;
-
-const givenBy: Readonly<Record<keyof Given, string>> = {
-  workflow: 'setWorkflow()',
-  reader: 'setData()',
-  judge: 'setJudge()',
-  environment: 'setEnvironment()',
-  backbone: 'the option backbone',
-  algorithm: 'the option algorithm',
-  templateFamily: 'the option templateFamily',
-};
-
-function isRegistration(value: unknown): value is { readonly name: string; readonly open: unknown } {
-  return isJsonObject(value) && typeof value['open'] === 'function' && typeof value['name'] === 'string';
-}
-
-/** Creates overrides that record values from code in place of the names from a file. */
-function nameGiven({
-  backbone,
-  algorithm,
-  templateFamily,
-  reader,
-  judge,
-  environment,
-}: GivenInputs): readonly string[] {
-  const given = {
-    backbones: backbone,
-    algorithms: algorithm,
-    templates: templateFamily,
-    readers: isRegistration(reader) ? reader : undefined,
-    judges: isRegistration(judge) ? judge : undefined,
-    environments: environment,
-  };
-  return Object.entries(given).flatMap(([kind, value]) => {
-    if (typeof value !== 'object' || value === null) return [];
-    const { key, noun } = kinds[kind as keyof typeof given];
-    const name: unknown = Reflect.get(value, 'name');
-    return [`${key}="${nameGivenInCode(typeof name === 'string' ? name : noun)}"`];
-  });
 }

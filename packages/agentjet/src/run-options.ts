@@ -50,3 +50,10 @@ export type CalibrateOptions = {
   readonly parallel?: number;
   readonly signal?: AbortSignal;
 };
+
+export type RescoreOptions = RunOptions & {
+  /** Default: all steps. */
+  readonly step?: number;
+  /** The number of concurrent questions to the judge. Default: 8. */
+  readonly parallel?: number;
+};

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { overridesHelp } from './swarm-program.js';
 
-/** `ajet judge`: questions about a reward. Which one is asked depends on the flags. */
+/** `ajet judge`: three questions about a reward. Which one is asked depends on the flags. */
 export type JudgeFlags = {
   readonly conf?: string;
   readonly examples?: string;
@@ -10,6 +10,8 @@ export type JudgeFlags = {
   readonly expected?: string;
   readonly tasks?: string;
   readonly failOn?: string;
+  readonly run?: string;
+  readonly step?: string;
   readonly json?: boolean;
 };
 
@@ -18,15 +20,18 @@ Examples:
   ajet judge --conf agent.yaml --audit                          what does the reward pay for
   ajet judge --conf agent.yaml --audit --expected answer        ... compared with what right answers earn
   ajet judge --conf agent.yaml --audit --fail-on paid           ... exit with 1 if something that solves nothing is paid
-  ajet judge --conf agent.yaml --examples labelled.jsonl        does the judge agree with people`;
+  ajet judge --conf agent.yaml --examples labelled.jsonl        does the judge agree with people
+  ajet judge --run saved_experiments/agent/2026-11-27T12-00-00  score the kept episodes again; nothing is sampled`;
 
 export function addJudge(program: Command, setExitCode: (code: number) => void): void {
   const judge = program
     .command('judge')
-    .description('Checks a reward: what it pays for, and whether it agrees with people.')
-    .usage('--conf <file.yaml> (--audit | --examples <labelled.jsonl>) [options] [key.path=value ...]')
+    .description('Checks a reward: what it pays for, whether it agrees with people, and what it says about a run.')
+    .usage(
+      '--conf <file.yaml> (--audit | --examples <labelled.jsonl>) [options] [key.path=value ...]\n       ajet judge --run <folder> [--step <n>] [--conf <file.yaml>]',
+    )
     .argument('[overrides...]', overridesHelp)
-    .option('--conf <file>', 'the YAML file of the job')
+    .option('--conf <file>', 'the YAML file of the job; with --run, the default is the configuration of the run')
     .option('--audit', 'play the workflow with scripted models that solve nothing, and with right answers')
     .option(
       '--expected <field>',
@@ -38,6 +43,8 @@ export function addJudge(program: Command, setExitCode: (code: number) => void):
       '--examples <file>',
       "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line",
     )
+    .option('--run <folder>', 'score the kept episodes of this run again')
+    .option('--step <number>', 'with --run: only the episodes of this step')
     .option(
       '--success-from <score>',
       'the lowest reward (with --examples, the lowest label) of a success; default: the verdicts say it (with --examples, half of the highest label)',
@@ -51,22 +58,27 @@ export function addJudge(program: Command, setExitCode: (code: number) => void):
 const flagsOf = {
   audit: ['expected', 'tasks', 'failOn', 'successFrom'],
   examples: ['successFrom'],
+  run: ['step'],
 } as const;
 
 async function run(command: Command, flags: JudgeFlags, overrides: readonly string[]): Promise<number> {
   const refuse = (message: string): never => command.error(`error: ${message}`, { exitCode: 1 });
-  const asked = (['audit', 'examples'] as const).filter((name) => flags[name] !== undefined);
+  const asked = (['audit', 'examples', 'run'] as const).filter((name) => flags[name] !== undefined);
   const [question] = asked;
   if (question === undefined || asked.length > 1)
     return refuse(
-      `name one of --audit and --examples${asked.length > 1 ? `, not ${asked.map((name) => `--${name}`).join(' and ')}` : ''}; \`ajet judge --help\` explains them.`,
+      `name one of --audit, --examples and --run${asked.length > 1 ? `, not ${asked.map((name) => `--${name}`).join(' and ')}` : ''}; \`ajet judge --help\` explains them.`,
     );
   const allowed: readonly string[] = flagsOf[question];
   const stray = Object.values(flagsOf)
     .flat()
     .find((name) => flags[name] !== undefined && !allowed.includes(name));
   if (stray !== undefined) return refuse(`${toFlag(stray)} has no effect with --${question}. Leave it out.`);
-  const { conf, examples: file } = flags;
+  const { conf, examples: file, run: folder } = flags;
+  if (folder !== undefined) {
+    const { rescoreRun } = await import('./commands/rescore-run.js');
+    return rescoreRun({ ...flags, run: folder }, overrides);
+  }
   if (conf === undefined) return refuse(`--${question} needs --conf <file.yaml>, the YAML file of the job.`);
   if (file !== undefined) {
     const { judgeExamples } = await import('./commands/judge-examples.js');

@@ -80,6 +80,7 @@ Examples:
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
   ajet judge --conf m.yaml --audit                         what the reward pays for, before a run is spent on it
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
+  ajet judge --run <run>                                   score kept episodes again with the present judge
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
   ajet export <run> agent.gguf --type q8_0                 the same as a file for llama.cpp and Ollama

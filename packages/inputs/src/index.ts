@@ -14,6 +14,7 @@ export {
   widen,
 } from './job-inputs.js';
 export { loadJudge } from './load-judge.js';
+export { loadTemplateFamily } from './load-template-family.js';
 export { readTask, readTasks } from './read-tasks.js';
 export { loadServedInputs, type ServedInputs } from './served-inputs.js';
 export { loadWorkflowInputs, type WorkflowInputs } from './workflow-inputs.js';

@@ -7,6 +7,7 @@ export { exportTunedModel } from './policy/export-tuned-model.js';
 export { findCheckpoint } from './policy/find-checkpoint.js';
 export { readNeedRequest, withPacks } from './policy/judge-model.js';
 export { openBackbone } from './policy/open-backbone.js';
+export { resolveModelDir } from './policy/model-dir.js';
 export { loadModelTokenizer, openUntrainedPolicy, toEnginePolicy } from './policy/open-policy.js';
 export { type PreparedModel, prepareModel } from './policy/prepare-model.js';
 export { preparePolicies, type PreparePoliciesOptions } from './policy/prepare-policies.js';
