@@ -102,6 +102,32 @@ it('plays an agent with tools, and hands answers in through them', async () => {
   expect(alarms).toEqual(['a tool called for ever']);
 });
 
+it('plays an agent that asks over HTTP', async () => {
+  const workflow = async (task: Task, tuner: Tuner): Promise<WorkflowOutput> => {
+    const { baseUrl, apiKey, model } = tuner.asOpenAIEndpoint({ agentName: 'solver' });
+    const response = await fetch(`${baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: task.mainQuery }] }),
+    });
+    const { choices } = (await response.json()) as { choices: readonly { message: { content: string } }[] };
+    return contains(choices[0]?.message.content ?? '', task);
+  };
+  const { alarms } = await audit(workflow, { expected: 'answer', tasks: 4 });
+  expect(alarms).toContain('the right answer denied');
+});
+
+it('does not take the only answer of all tasks for a guess', async () => {
+  const job = new AgentJetJob().setWorkflow(askOnce(contains)).setData({
+    training: tasks.map((task) => ({ ...task, metadata: { answer: 'yes' } })),
+  });
+  const report = await job.auditReward({ expected: 'answer', onEvent: () => undefined });
+  expect(report.alarms.map(({ strategy, rule }) => [strategy, rule])).toContainEqual([
+    'the right answer denied',
+    'more_than_chance',
+  ]);
+});
+
 it('counts episodes that fail, and what a run would give them', async () => {
   const { report, alarms } = await audit(
     askOnce((text, task) => {

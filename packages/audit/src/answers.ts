@@ -2,11 +2,11 @@ import type { Scene } from './contract.js';
 
 /** Answers that are surely wrong, and answers by chance. */
 
-/** Returns a wrong answer of the same kind: the answer of another task, or the answer with a change. */
+/** Returns a wrong answer of the same kind: the answer of another task, or one that is made up. */
 export function wrongAnswer({ answer, answers, random }: Scene): string {
   if (answer === undefined) return madeUpNumber;
   const others = otherAnswers({ answer, answers });
-  return others[random.int(others.length)] ?? alter(answer);
+  return others[random.int(others.length)] ?? makeUp(answer)[0] ?? madeUpNumber;
 }
 
 /** An answer that no task is likely to have. */
@@ -28,19 +28,21 @@ function wrongAnswers(scene: Scene, count: number): readonly string[] {
     const pick = random.int(last + 1);
     [others[last], others[pick]] = [others[pick] ?? '', others[last] ?? ''];
   }
-  const made = Number.isFinite(toNumber(answer))
-    ? [1, -1, 2, 10, -3].map((step) => String(toNumber(answer) + step))
-    : [`not ${answer}`, 'none of these', 'nothing'];
-  return [...new Set([...others, ...made])].filter((each) => !isSame(each, answer)).slice(0, Math.max(2, count));
+  return [...new Set([...others, ...makeUp(answer)])]
+    .filter((each) => !isSame(each, answer))
+    .slice(0, Math.max(2, count));
 }
 
 function otherAnswers({ answer, answers }: Pick<Scene, 'answer' | 'answers'>): readonly string[] {
   return [...new Set(answers)].filter((each) => answer === undefined || !isSame(each, answer));
 }
 
-function alter(answer: string): string {
+/** Returns wrong answers that no task needs to have: other numbers, or words that do not contain the answer. */
+function makeUp(answer: string): readonly string[] {
   const value = toNumber(answer);
-  return Number.isFinite(value) ? String(value + 1) : `not ${answer}`;
+  if (Number.isFinite(value)) return [1, -1, 2, 10, -3].map((step) => String(value + step));
+  const words = ['something else', 'unknown', 'nobody', '0'];
+  return words.filter((word) => !word.includes(answer.trim().toLowerCase()));
 }
 
 const toNumber = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text));

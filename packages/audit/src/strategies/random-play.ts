@@ -1,5 +1,6 @@
 import type { Random } from '@agentjet/core';
-import { says, type Script, type Strategy, type Way } from '../contract.js';
+import { wrongAnswer } from '../answers.js';
+import { says, type Scene, type Script, type Strategy, type Way } from '../contract.js';
 import { marks } from '../marks.js';
 import { listedOptions, wordsOf } from '../requests.js';
 
@@ -7,8 +8,14 @@ const pick = (random: Random, values: readonly string[]): string => values[rando
 
 /** A random answer, marked in each usual way. It shows what a model earns that has learned only the form. */
 const guesses: readonly Way[] = marks.map(({ name, write }) =>
-  says(`the answer of some task, ${name}`, ({ answers, random }) => write(pick(random, answers)), ['answer']),
+  says(`the answer of some task, ${name}`, (scene) => write(guess(scene)), ['answer']),
 );
+
+/** If all tasks have the same answer, it is not a guess. */
+function guess(scene: Scene): string {
+  const { answers, random } = scene;
+  return new Set(answers).size > 1 ? pick(random, answers) : wrongAnswer(scene);
+}
 
 /** Empty and random play, which the strategies are compared with. */
 export const randomPlay: Strategy = {
