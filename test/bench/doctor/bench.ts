@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { examineRun, type Finding } from '@agentjet/diagnose';
 import { keptNames, readKept, unpack, type KeptRun } from '../../doctor/kept-run.js';
+import { measureAudit } from '../audit/measure-audit.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
 import {
   covers,
@@ -53,7 +54,11 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
     const examined = await examineKept(folder, problem === undefined);
     const scenarios = problem === undefined ? await examineScenarios(folder, report) : null;
     for (const line of describe(examined)) report(line);
-    return { summary: summarize(examined, scenarios), details: detailsOf(examined, { scenarios, problem }) };
+    const { summary: audit } = await measureAudit(report);
+    return {
+      summary: { ...summarize(examined, scenarios), audit },
+      details: detailsOf(examined, { scenarios, problem }),
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -129,7 +134,6 @@ function summarize(examined: readonly Examined[], scenarios: Scenarios | null): 
     false_alarms: count(examined, (each) => !isPlanted(each) && isAlarm(each)),
     rldoctor: compareRldoctor(examined),
     scenarios: scenarios && { tried: scenarios.tried, right: scenarios.right },
-    audit: null,
   };
   return { ...summary, missing: Object.entries(summary).flatMap(([name, value]) => (value === null ? [name] : [])) };
 }
