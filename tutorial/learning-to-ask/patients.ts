@@ -2,7 +2,7 @@ import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 import { type AilmentName, ailmentNames, ailments, tell, type TopicName, topics } from './ailments.js';
 
-/** A patient states one of four facts at once, and the others only if asked. */
+/** A patient states one of four facts at the start, and the others only if asked. */
 export type Patient = {
   readonly ailment: AilmentName;
   /** The statement at the start. */

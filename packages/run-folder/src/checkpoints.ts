@@ -35,7 +35,7 @@ export const checkpointName = (step: number): string => `step-${String(step).pad
  * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the name of the newest checkpoint; and
  * `best`, with the name of the checkpoint with the best evaluation, if the run keeps it. A checkpoint is written under
  * a temporary name and then renamed. So a folder with the right name is always complete, and the previous checkpoint
- * exists until then.
+ * exists until the new one is complete.
  */
 export class Checkpoints {
   readonly dir: string;
@@ -172,7 +172,7 @@ export class Checkpoints {
   }
 }
 
-/** Replaces the temporary folder in an error by the real folder, because people do not know the temporary name. */
+/** Replaces the temporary folder in an error with the real folder, because people do not know the temporary name. */
 function named(thrown: unknown, temporary: string, dir: string): unknown {
   if (!(thrown instanceof BackboneError)) return thrown;
   return new BackboneError(thrown.code, thrown.message.replaceAll(temporary, dir), { cause: thrown });

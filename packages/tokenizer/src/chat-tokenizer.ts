@@ -83,7 +83,7 @@ function readStopIds(options: ChatTokenizerOptions, template: string, tokenizer:
   const stopIds = [...new Set(ids.filter((id) => typeof id === 'number'))];
   if (stopIds.length === 0)
     throw badModelFiles(
-      'The model has no end-of-turn token: neither "eos_token" of tokenizer_config.json nor "eos_token_id" of generation_config.json names one of its vocabulary. Set one of them.',
+      'The model has no end-of-turn token: neither "eos_token" of tokenizer_config.json nor "eos_token_id" of generation_config.json names a token of its vocabulary. Set one of them.',
     );
   return stopIds;
 }

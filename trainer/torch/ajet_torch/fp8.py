@@ -21,8 +21,8 @@ from .joint import ATTENTION, GATED, find_siblings, join, join_projections
 E4M3 = torch.float8_e4m3fn
 LARGEST = 448.0
 SMALLEST_PEAK = 2.0**-80
-"""The smallest value that is used as the largest value of a row. Without this limit, a row of zeros would have an
-infinite scale."""
+"""If the largest value of a row is smaller than this, the scale is computed from this value instead. Otherwise a row of
+zeros would have an infinite scale."""
 EXPONENT_BITS = 0x7F800000
 LEAST_WIDTH = 512
 """Layers narrower than this, such as routers, stay in bfloat16, because casting would cost more than the product."""
@@ -114,7 +114,8 @@ def to_rows(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def transposed(rows: torch.Tensor, back: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns the result of `to_rows` for [M, K] as [K, M], and one factor [1], the largest of the rows' factors."""
+    """Transposes the result of `to_rows` to [K, M]. Also returns one factor [1] that restores it: the largest of the
+    rows' factors."""
     largest = back.amax().reshape(1)
     return torch.ops.ajet.fp8_turned(rows, back / largest), largest
 
@@ -128,7 +129,7 @@ def multiply(a: torch.Tensor, a_back: torch.Tensor, b: torch.Tensor, b_back: tor
 
 
 def cast_into(source: torch.Tensor, target: torch.Tensor, factors: torch.Tensor, turned: bool) -> None:
-    """Sets target = source times its factors, one or one for each row."""
+    """Sets target = source times its factors: one factor for all rows, or one for each row."""
     if source.is_cuda:
         from .fp8_kernels import cast
 

@@ -123,7 +123,7 @@ class Decider extends Peer {
     return (...args) => {
       if (typeof target[Symbol.iterator] !== 'function' || !(key in Array.prototype))
         throw new TypeError(
-          `${key}() of an object that the test did not make itself: the program would decide the test`,
+          `${key}() of an object that the test did not make itself, so the program would decide the test`,
         );
       return Array.prototype[key].apply(Array.from(target), args);
     };

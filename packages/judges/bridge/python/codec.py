@@ -257,7 +257,7 @@ class Codec:
         if not isinstance(cls, Mirror):
             raise BadMessage("an object without a class")
         if issubclass(cls, BaseException):
-            raise BadMessage("an exception that is not one")
+            raise BadMessage("an object whose class is an exception")
         value = object.__new__(cls)
         self.keep(number, value)
         return value

@@ -41,7 +41,7 @@ class Decider(Peer):
             return self.keeping("op", name, target, *args)
         base = data_base(type(target))
         if name in TO_DATA and trust(target) == "opinion":
-            raise TypeError(f"{name} of what the program computed from the test's own data: the program would decide the test")
+            raise TypeError(f"{name} of what the program computed from the test's own data, so the program would decide the test")
         if name not in BINARY:
             return self.ask("op", name, target, *args)
         if own(target) or any(own(each) for each in args):
@@ -56,7 +56,7 @@ class Decider(Peer):
         if isinstance(value, Remote) and data_base(type(value)) is None:
             object.__setattr__(value, "_ajet_own", "opinion")
             return value
-        raise TypeError(f"{name} with an object of the program's class {type(target).__name__}, which the test did not make itself: the program would decide the test")
+        raise TypeError(f"{name} with an object of the program's class {type(target).__name__}, which the test did not make itself, so the program would decide the test")
 
     def owned(self, value):
         if isinstance(value, Remote) and data_base(type(value)) is None:
@@ -188,7 +188,7 @@ def own(value):
 
 def unanswered(name, target):
     def call(*args, **kwargs):
-        raise TypeError(f"{name}() of an object of the program's class {type(target).__name__}, which the test did not make itself: the program would decide the test")
+        raise TypeError(f"{name}() of an object of the program's class {type(target).__name__}, which the test did not make itself, so the program would decide the test")
 
     return call
 

@@ -23,8 +23,8 @@ export type Calibration = {
 
 export type CalibrationOptions = {
   /**
-   * Labels from this value are a success, unless the line says so itself. Null means half of the highest label; if that
-   * is not above 0, no label is a success.
+   * A score of at least this value is a success, unless the line has `is_success`. Null means half of the highest score;
+   * if that is not above 0, no score is a success.
    */
   readonly successFrom: number | null;
   readonly parallel: number;

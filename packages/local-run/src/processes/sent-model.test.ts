@@ -24,7 +24,7 @@ function createPorts() {
 
 type Answer = (asked: AskedCall, stream: (piece: Piece) => void) => Promise<ChatResponse>;
 
-/** The model of an agent in a process whose run answers in this way, and the calls that it aborted. */
+/** Returns a model in a workflow process, and the calls that the model aborted. The run replies with `answer`. */
 function createModel(answer: Answer): { readonly model: ChatModel; readonly aborted: readonly number[] } {
   const ports = createPorts();
   const aborted: number[] = [];

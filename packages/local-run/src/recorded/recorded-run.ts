@@ -120,7 +120,7 @@ export class RecordedRun implements Recorder {
         this.ledger.dropGroup(groupId, stale.has(groupId) ? 'stale' : 'nothing_to_train');
   }
 
-  /** Returns the ledger's ids of the ended episodes of these groups, by their ids in the step. */
+  /** Returns a function that maps the id of an episode in the step to its id in the ledger, if the episode has ended. */
   #endsOf(sampled: readonly LedgerGroup[]): (episodeId: string) => string | undefined {
     const groups = new Set(sampled.map(({ groupId }) => groupId));
     const ends = new Map<string, string>();
@@ -129,7 +129,7 @@ export class RecordedRun implements Recorder {
     return (episodeId) => ends.get(episodeId);
   }
 
-  /** Returns the ledger's ids of the episodes in a manifest, by their ids in the step. */
+  /** Maps the id that an episode of the manifest has in the step to its id in the ledger. */
   #episodesOf(manifest: ManifestRecord | undefined): ReadonlyMap<string, string> {
     const { episodes } = this.places.state;
     const members = (manifest?.groups ?? []).flatMap((group) =>

@@ -187,7 +187,7 @@ export class RunLedger implements PlaceRecord {
     await this.#store.close();
   }
 
-  /** Marks the episodes that an earlier process was running as lost. They do not count as failures. */
+  /** Marks as lost all episodes that ran when an earlier process ended. They do not count as failures. */
   #giveUpGhosts(): void {
     this.#giveUpRunning();
     const { bootId } = this.#store;

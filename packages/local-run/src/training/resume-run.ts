@@ -22,7 +22,7 @@ const freeKeys = [
   /^project_name$/,
   /^experiment_(name|dir)$/,
   /^debug\./,
-  /^sft\.(transcripts|epochs)$/, // the transcripts are compared by their content
+  /^sft\.(transcripts|epochs)$/, // transcripts are compared by their content, not by path
   /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|num_replicas|colocated)$/,
   /^trainer_common\.(save_freq|test_freq|max_checkpoints)$/,
 ];

@@ -8,7 +8,7 @@ import { withStallNotice } from './with-stall-notice.js';
 
 export type WatchedSteps = {
   readonly listener: JobListener;
-  /** Throws WorkflowError `collapsed` if the evaluations show it and `stop_on_collapse` is true. */
+  /** Throws WorkflowError `collapsed` if the evaluations show a collapse and `stop_on_collapse` is true. */
   readonly checkCollapse: () => void;
 };
 

@@ -40,8 +40,8 @@ export function describeDisk(
 }
 
 /**
- * Returns how many checkpoints are on disk at most: the newest ones, the best one, and the one that is being written, because
- * the oldest is removed after it. Null if all are kept (`max_checkpoints: 0`).
+ * Returns how many checkpoints are on disk at most: the newest ones, the best one, and the one that is being written.
+ * The oldest one is removed only after a new one is written. Null if all are kept (`max_checkpoints: 0`).
  */
 export function mostCheckpoints({ saveFreq, maxCheckpoints, keepBest }: CommonConfig['trainerCommon']): number | null {
   if (saveFreq === 0) return 1;
@@ -49,7 +49,7 @@ export function mostCheckpoints({ saveFreq, maxCheckpoints, keepBest }: CommonCo
 }
 
 function describeTime({ place, stepSeconds, timeUnknown, compiles }: NeedVerdict['need']): string {
-  const first = compiles === true ? ' after a first one that compiles for seconds to minutes' : '';
+  const first = compiles === true ? '; the first step also compiles for seconds to minutes' : '';
   if (stepSeconds !== null)
     return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}${first}`;
   return timeUnknown === undefined ? '' : `, time of a step unknown: ${timeUnknown}`;
@@ -105,7 +105,7 @@ export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: bool
 }
 
 function smallerPacks(tokens: number): string {
-  return `train in smaller trees, to the same gradient: trainer_common.max_pack_tokens=${roundDown(tokens)}`;
+  return `train in smaller trees, which gives the same gradient: trainer_common.max_pack_tokens=${roundDown(tokens)}`;
 }
 
 /** `perPack` is the number of these samples that a pack holds. */

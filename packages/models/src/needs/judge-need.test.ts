@@ -146,7 +146,7 @@ it('says parameters, memory and time in one phrase', () => {
   );
   const onGpus = judge({ backbone: torch, gpu: 80 * gib });
   expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3 } })).toMatch(
-    /of each GPU, training of a step up to about 3 s after a first one that compiles for seconds to minutes$/,
+    /of each GPU, training of a step up to about 3 s; the first step also compiles for seconds to minutes$/,
   );
   expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3, compiles: false } })).toMatch(
     /of each GPU, training of a step up to about 3 s$/,

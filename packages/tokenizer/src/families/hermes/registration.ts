@@ -20,9 +20,9 @@ const argumentKeys = ['arguments', 'parameters'];
 
 /**
  * Parses answer text with `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` blocks, as Qwen and Hermes write
- * them. One newline before a block is the template's separator and is dropped. Whitespace without other text, before,
- * between or after blocks, is also dropped. Every other character is content. A block that cannot be parsed stays in
- * the content, character by character, and is counted.
+ * them. One newline before a block is the template's separator and is dropped. Text before, between or after blocks is
+ * also dropped if it is only whitespace. Every other character is content. A block that cannot be parsed stays in the
+ * content, character by character, and is counted.
  */
 function createHermesSection(builder: ReplyBuilder): ReplySection {
   return createTaggedAnswer(builder, createBlock, false);
