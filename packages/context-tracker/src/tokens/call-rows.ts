@@ -3,9 +3,9 @@ import { type TreeSegment, segmentAt, type TokenPosition, type TokenTree } from 
 
 /**
  * A row of an episode. Together, the rows are the fewest that train each call exactly once. A row is the path from the
- * root to the end of a call. It trains this call and all calls of its agent that end on the path, so these need no rows
- * of their own. Calls with identical sampled tokens (the same prompt, the same answer, sampled again) are in different
- * rows, because each sampling counts. The order depends on the ids alone, and therefore not on the order of commits.
+ * root to the end of a call. It trains this call, and also the calls of its agent that end on the path. Calls with
+ * identical sampled tokens (the same prompt, the same answer, sampled again) are in different rows, because each
+ * sampling counts. The order depends on the ids alone, and therefore not on the order of commits.
  */
 export type CallRow = {
   /** The call whose end is the row's end. */

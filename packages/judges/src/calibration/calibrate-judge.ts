@@ -23,8 +23,8 @@ export type Calibration = {
 
 export type CalibrationOptions = {
   /**
-   * A score of at least this value is a success, unless the line has `is_success`. Null means half of the highest score;
-   * if that is not above 0, no score is a success.
+   * A score of at least this value is a success, unless the line has `is_success`. Null means half of the highest
+   * score; if that is not above 0, no score is a success.
    */
   readonly successFrom: number | null;
   readonly parallel: number;

@@ -120,7 +120,7 @@ export class RecordedRun implements Recorder {
         this.ledger.dropGroup(groupId, stale.has(groupId) ? 'stale' : 'nothing_to_train');
   }
 
-  /** Returns a function that maps the id of an episode in the step to its id in the ledger, if the episode has ended. */
+  /** Returns a function that maps the id of an ended episode in the step to its id in the ledger. */
   #endsOf(sampled: readonly LedgerGroup[]): (episodeId: string) => string | undefined {
     const groups = new Set(sampled.map(({ groupId }) => groupId));
     const ends = new Map<string, string>();
