@@ -46,6 +46,8 @@ const places = [
   'metrics\\.jsonl$',
   'evaluations\\.jsonl$',
   'episodes/step-\\d+\\.jsonl$',
+  'index/step-\\d+\\.jsonl$',
+  'annotations/',
   'log\\.jsonl$',
   'sums\\.jsonl',
   'model\\.json',

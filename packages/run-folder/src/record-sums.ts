@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { readdir, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { parseJsonObject } from '@agentjet/core';
+import { episodeFileName } from './episode-files.js';
 import { isSum, type FileSum, type FileSums } from './file-sums.js';
 import { appendJsonLine, readTextFile } from './json-lines.js';
 import { checkHasEnd } from './read-regular-file.js';
@@ -41,10 +42,21 @@ export async function sumBeginning(file: string, bytes: number): Promise<string 
 
 /** Returns paths below the run folder, with forward slashes. */
 async function listRecords(dir: string): Promise<readonly string[]> {
-  const episodes = await readdir(path.join(dir, 'episodes')).catch(() => []);
-  const steps = episodes.filter((name) => /^step-\d+\.jsonl$/.test(name)).toSorted();
-  return [runFiles.metrics, runFiles.evaluations, ...steps.map((name) => `episodes/${name}`)];
+  const names: string[] = [runFiles.metrics, runFiles.evaluations];
+  for (const folder of stepFolders) {
+    const found = await readdir(path.join(dir, folder)).catch(() => []);
+    const steps = found.filter((name) => /^step-\d+\.jsonl$/.test(name)).toSorted();
+    names.push(...steps.map((name) => `${folder}/${name}`));
+  }
+  return names;
 }
+
+/** Folders with a file for each step. */
+const stepFolders = ['episodes', 'index', 'annotations'] as const;
+
+/** Returns the paths of the files of a step below the run folder. */
+export const recordsOfStep = (step: number): readonly string[] =>
+  stepFolders.map((folder) => `${folder}/${episodeFileName(step)}`);
 
 /** Returns the sums of these files except empty ones. A file whose length equals that in `known` is not read again. */
 async function sumRecords(dir: string, names: readonly string[], known: FileSums = {}): Promise<FileSums> {
@@ -52,7 +64,7 @@ async function sumRecords(dir: string, names: readonly string[], known: FileSums
   for (const name of names) {
     const file = path.join(dir, name);
     const bytes = await sizeOf(file);
-    const old = known[name];
+    const old = name.startsWith('index/') ? undefined : known[name]; // a resumed run may have made it anew
     const sha256 = old?.bytes === bytes ? old.sha256 : await sumBeginning(file, bytes);
     if (sha256 !== undefined && bytes > 0) sums[name] = { bytes, sha256 };
   }

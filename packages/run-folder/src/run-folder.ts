@@ -4,7 +4,7 @@ import path from 'node:path';
 import { BackboneError, ConfigError, parseJsonObject, toErrorMessage, type Backbone } from '@agentjet/core';
 import { rewindAnnotations, writeAnnotations, type AnnotationLine } from './annotations.js';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
-import { EpisodeFiles, episodeFileName } from './episode-files.js';
+import { EpisodeFiles } from './episode-files.js';
 import { EpisodeIndex } from './episode-index/episode-index.js';
 import { readRecordKeys } from './episode-index/record-keys.js';
 import { IndexWriter } from './episode-index/write-index.js';
@@ -15,7 +15,7 @@ import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js'
 import type { MetricsRecord } from './metrics-record.js';
 import { readModelSource } from './model-source.js';
 import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
-import { cutUnknown, findChangedRecords, noteRecords, whileCut } from './record-sums.js';
+import { cutUnknown, findChangedRecords, noteRecords, recordsOfStep, whileCut } from './record-sums.js';
 import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
@@ -323,8 +323,7 @@ export class RunFolder {
   }
 
   #noteRecords(name: 'metrics' | 'evaluations', step: number): Promise<void> {
-    const records = [runFiles[name], `episodes/${episodeFileName(step)}`];
-    return this.#writing('sums', () => noteRecords(this.dir, records));
+    return this.#writing('sums', () => noteRecords(this.dir, [runFiles[name], ...recordsOfStep(step)]));
   }
 
   async #cut(

@@ -3,9 +3,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createGrpo, createOnnxBackbone } from '@agentjet/trainer';
+import { createGrpo, createOnnxBackbone, createTokenRecording } from '@agentjet/trainer';
 import { tinyTaskGroups, withoutSeconds, writeRandomModelFolder } from '@agentjet/trainer/testing';
-import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
+import {
+  createRunFolder,
+  openRunFolder,
+  readAnnotations,
+  type RunFolder,
+  type UpdateAnnotation,
+} from '@agentjet/run-folder';
 import { train, type TrainOptions } from './train.js';
 
 const configJson = {
@@ -91,4 +97,25 @@ it('learns with the embedded backbone, and an interrupted run logs exactly what 
   const rewards = (await whole.readMetrics()).map((record) => record['reward_mean'] ?? Number.NaN);
   expect(Math.max(...rewards.slice(-2))).toBeGreaterThan((rewards[0] ?? 1) + 0.2);
   for (const { logprob_gap_max: gap = Infinity } of await whole.readMetrics()) expect(gap).toBeLessThan(1e-4);
+});
+
+it('keeps what the embedded backbone computed for tokens, and figures of steps agree with it', async () => {
+  const run = await createRunFolder({ experimentDir: dir, experimentName: 'annotated', configYaml: '' });
+  const recordTokens = createTokenRecording('all', 'onnx', (message) => expect.fail(message));
+  await trainFrom(run, { maxSteps: 2, numEpochs: 2, recordTokens });
+  for (const metrics of await run.readMetrics()) {
+    const lines = await readAnnotations(run.dir, metrics.step);
+    const updates = lines.filter((line): line is UpdateAnnotation => 'mode' in line);
+    expect(updates.map(({ update }) => update)).toEqual([0, 1]);
+    expect(updates.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(metrics['trained_tokens']);
+    expect(Math.max(...updates.map(({ gap_max: gap }) => gap))).toBeCloseTo(metrics['logprob_gap_max'] ?? NaN, 4);
+    const episodes = new Map((await run.episodes.readStep(metrics.step)).map((each) => [each.episode_id, each]));
+    for (const line of lines) {
+      if ('mode' in line) continue;
+      const sample = episodes.get(line.episode_id)?.samples[line.sample];
+      expect(line.positions.map((at) => sample?.loss_mask[at])).toEqual(line.positions.map(() => 1));
+      const gaps = line.positions.map((at, index) => (line.logprobs[index] ?? NaN) - (sample?.logprobs[at] ?? NaN));
+      line.ratios.forEach((ratio, index) => expect(ratio).toBeCloseTo(Math.exp(gaps[index] ?? NaN), 3));
+    }
+  }
 });

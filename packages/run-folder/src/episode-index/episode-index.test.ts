@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -145,6 +145,13 @@ describe('the index', () => {
   it.each([
     ['lost', (file: string) => rm(file)],
     ['torn', (file: string) => truncate(file, 300)],
+    [
+      'a folder',
+      async (file: string) => {
+        await rm(file);
+        await mkdir(file);
+      },
+    ],
     ['not an index', (file: string) => writeFile(file, 'what?\n[1]\n')],
     ['of other episodes', (file: string) => writeFile(file, '{"episode_id":"x","step":1,"offset":0,"length":9}\n')],
   ])('that is %s is not needed, and is written again by a resumed run', async (_what, spoil) => {
@@ -155,6 +162,19 @@ describe('the index', () => {
     expect(await rowsOf(run)).toEqual(rows);
     await run.rewind({ step: 1, policyVersion: 1, groupsDrawn: 1 });
     expect(await readFile(indexFile(run, 1), 'utf8')).toBe(text);
+  });
+
+  it('is reported if it was changed, and is made again by a resumed run', async () => {
+    const run = await newRun();
+    await run.recordStep({ step: 1 }, [completed, failed]);
+    await run.close();
+    const text = await readFile(indexFile(run, 1), 'utf8');
+    await writeFile(indexFile(run, 1), text.replace('"reward":0.5', '"reward":0.9'));
+    expect(await run.findChanges()).toEqual([expect.stringMatching(/index\/step-000001\.jsonl has changed/)]);
+    await run.rewind({ step: 1, policyVersion: 1, groupsDrawn: 1 });
+    expect(await readFile(indexFile(run, 1), 'utf8')).toBe(text);
+    await run.close();
+    expect(await run.findChanges()).toEqual([]);
   });
 
   it('is not used if another run has rewritten the file of episodes', async () => {

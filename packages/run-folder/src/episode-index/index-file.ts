@@ -23,7 +23,8 @@ export const indexFileOf = (runDir: string, step: number): string =>
 export async function readIndex(indexFile: string, file: string, size: number): Promise<readonly EpisodeRow[]> {
   const rows: EpisodeRow[] = [];
   let end = 0;
-  for (const line of (await readTextFile(indexFile)).split('\n')) {
+  const text = await readTextFile(indexFile).catch(() => ''); // an index that cannot be read is not needed
+  for (const line of text.split('\n')) {
     const row = parseJson(line);
     if (!isJsonObject(row) || !isEpisodeRow(row)) break;
     const known = row as unknown as EpisodeRow;

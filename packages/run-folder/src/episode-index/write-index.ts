@@ -3,10 +3,10 @@ import path from 'node:path';
 import { episodeFileOf, type EpisodeFiles } from '../episode-files.js';
 import type { EpisodeRecord, RecordedEpisode } from '../episode-record.js';
 import { readFolder } from '../file-error.js';
+import { readTextFile } from '../json-lines.js';
 import { replaceFile } from '../replace-file.js';
-import { sizeOf } from '../size-of.js';
 import { toEpisodeRow, type EpisodeRow, type LinePlace } from './episode-row.js';
-import { indexDirOf, indexFileOf, readIndex } from './index-file.js';
+import { indexDirOf, indexFileOf } from './index-file.js';
 import { readRecordKeys, type RecordKeys } from './record-keys.js';
 import { scanRows } from './scan-lines.js';
 
@@ -50,13 +50,13 @@ export class IndexWriter {
   }
 
   async #repair(step: number, file: string): Promise<void> {
-    const size = await sizeOf(file);
     const indexFile = indexFileOf(this.#dir, step);
-    const known = await readIndex(indexFile, file, size);
-    if (Buffer.byteLength(toText(known)) === (await sizeOf(indexFile)) && endOf(known) === size) return;
+    const text = toText(await scanRows(file, 0, await this.#readKindField()));
+    const present = await readTextFile(indexFile).catch(() => undefined);
+    if (text === present) return;
+    if (present === undefined) await rm(indexFile, { recursive: true }); // something else is in its place
     await mkdir(indexDirOf(this.#dir), { recursive: true });
-    const rows = [...known, ...(await scanRows(file, endOf(known), await this.#readKindField()))];
-    await replaceFile(indexFile, toText(rows), { isFlushed: false });
+    await replaceFile(indexFile, text, { isFlushed: false });
   }
 
   async #readKindField(): Promise<string | null> {
@@ -64,11 +64,5 @@ export class IndexWriter {
     return this.#keys.kindField;
   }
 }
-
-/** The position after the last line that the rows describe. */
-const endOf = (rows: readonly EpisodeRow[]): number => {
-  const last = rows.at(-1);
-  return last === undefined ? 0 : last.offset + last.length + 1;
-};
 
 const toText = (rows: readonly EpisodeRow[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
