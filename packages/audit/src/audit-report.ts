@@ -21,7 +21,7 @@ export type AuditReport = {
   readonly scale: RewardScale;
   /** True if rewards were paid, but none of them counts as a success. Only a threshold can say what is paid then. */
   readonly needsThreshold: boolean;
-  /** The play by chance that is paid most often. Null if nothing was scored. */
+  /** The random or empty play that is paid most often. Null if nothing was scored. */
   readonly chance: PlayReport | null;
   /** The form of the right answer that earns most. */
   readonly right: PlayReport | null;
@@ -58,7 +58,7 @@ export type AlarmReport = PlayReport & {
   readonly strategy: string;
   readonly rule: AlarmRule;
   readonly got: Estimate;
-  /** What chance got, or what right answers earned. */
+  /** What random or empty play got, or what right answers earned. */
   readonly limit: number;
 };
 

@@ -34,7 +34,7 @@ export function App() {
   );
 }
 
-/** A new view begins at its top, and the keyboard is in it. */
+/** Scrolls a new view to its top and gives it the keyboard focus. */
 function useNewView(place: string): void {
   const before = useRef(place);
   useEffect(() => {

@@ -25,7 +25,7 @@ export function outcomeOf(run: ExaminedRun): Outcome | undefined {
   return last ?? trainingSuccess(run, 0.75);
 }
 
-/** Success on the training tasks from a share of the run on, with the interval of so many groups. */
+/** Success on the training tasks between two shares of the run. Each group counts as one trial of the interval. */
 export function trainingSuccess(run: ExaminedRun, from: number, to = 1): Outcome | undefined {
   const { success } = run.figures;
   if (success === undefined || success.values.length === 0) return undefined;

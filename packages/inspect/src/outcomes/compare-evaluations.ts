@@ -3,7 +3,7 @@ import { pairedDifference, successInterval, successRate, type RateDifference } f
 import type { EpisodeRow } from '@agentjet/run-folder';
 import type { OutcomeReader } from './read-outcomes.js';
 
-/** A task in the first and in the last evaluation of a run. `successes` of its `trials` episodes. */
+/** How a task did in the first and in the last evaluation: `successes` of its `trials` episodes succeeded. */
 export type ComparedTask = {
   readonly taskId: string;
   readonly kind?: string;

@@ -146,7 +146,7 @@ function optionsOf({ width, height, lines, isLog }: Shape): uPlot.Options {
         width: isFaint === true ? 1 : 1.75,
         alpha: isFaint === true ? 0.35 : 1,
         spanGaps: true,
-        // Between two evaluations nothing was measured.
+        // Points are not joined, because nothing was measured between two evaluations.
         ...(hasPoints === true && { paths: () => null }),
         points: { show: hasPoints === true, size: 6, fill: colour(ink) },
         ...(dash === undefined ? {} : { dash: [...dash] }),

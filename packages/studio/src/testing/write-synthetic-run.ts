@@ -2,7 +2,7 @@ import { createRandom, type Random } from '@agentjet/core';
 import { successInterval } from '@agentjet/core/success';
 import { createRunFolder, type EpisodeRecord, type RunFolder } from '@agentjet/run-folder';
 
-/** A run that nobody trained: the same for the same seed. Success rises from step to step, and one kind stays behind. */
+/** An invented run, which depends only on the seed. Success rises from step to step, and one kind stays behind. */
 export type SyntheticRun = {
   readonly experimentDir: string;
   readonly name: string;
@@ -18,7 +18,7 @@ export type SyntheticRun = {
   readonly tokens?: number;
   /** Encodes texts. Default: a token for each character, whose id is its code. */
   readonly encode?: (text: string) => readonly number[];
-  /** Adds to each question, such as markup that a page must not run. */
+  /** Text that is added to each question, such as markup that a page must not run. */
   readonly words?: string;
 };
 

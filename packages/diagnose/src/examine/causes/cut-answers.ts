@@ -8,7 +8,7 @@ import { percent, setting } from '../words.js';
  */
 const leastShare = 0.05;
 const leastAnswers = 20;
-/** With this share, a run that learns would learn more without it. */
+/** With this share or more, cut answers slow down even a run that learns. */
 const alwaysShare = 0.2;
 
 export const cutAnswers: Cause = {

@@ -72,7 +72,7 @@ async function refusePolicies(dir: string): Promise<void> {
     );
 }
 
-/** The episodes of so many steps show what there is to see. */
+/** In a longer run, only the episodes of this many steps are read. They are enough to find the causes. */
 const mostSteps = 200;
 
 /** Returns the first and the last steps, those with an evaluation, and others evenly. */
