@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, LlamaConfig
+from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel
 
 from ajet_torch.attention import AttentionPlan, DensePlan
 from ajet_torch.config import InferenceConfig, WorkerConfig
 from ajet_torch.errors import WorkerError
 from ajet_torch.head import HeadOptions
-from ajet_torch.likeness import check_likeness, draw_rows, our_logprobs
+from ajet_torch.likeness import COARSE_LIMIT, check_likeness, draw_rows, our_logprobs, own_attention, own_logprobs
 from ajet_torch.logits import logits_scale
-from ajet_torch.model import PolicyModel, load_lm
+from ajet_torch.model import PolicyModel, load_lm, smallest_window
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.training import Trainer
@@ -70,6 +70,26 @@ def test_the_check_sees_beyond_a_small_window() -> None:
     check_likeness(PolicyModel(tiny_lm("mistral", torch.float32), HeadOptions()), CPU)
     with pytest.raises(WorkerError, match="MistralForCausalLM computes something"):
         check_likeness(WithoutWindow(tiny_lm("mistral", torch.float32), HeadOptions()), CPU)
+
+
+def with_large_logits(model_type: str) -> PreTrainedModel:
+    """Returns a model in bfloat16 with logits of up to 200."""
+    lm = tiny_lm(model_type, torch.bfloat16)
+    with torch.no_grad(), own_attention(lm):
+        largest = lm(input_ids=torch.arange(20)[None]).logits.abs().max()
+        lm.get_output_embeddings().weight.mul_(200 / largest)
+    return lm
+
+
+def test_a_model_whose_logits_are_large_may_differ_by_their_rounding() -> None:
+    lm = with_large_logits("mistral")
+    rows = draw_rows(lm.config.vocab_size, smallest_window(lm.config))
+    with torch.no_grad():
+        gap = (our_logprobs(PolicyModel(lm, HeadOptions()), rows, CPU) - own_logprobs(lm, rows, CPU)).abs().mean()
+    assert gap > COARSE_LIMIT
+    check_likeness(PolicyModel(lm, HeadOptions()), CPU)
+    with pytest.raises(WorkerError, match="MistralForCausalLM computes something"):
+        check_likeness(WithoutWindow(lm, HeadOptions()), CPU)
 
 
 def test_two_forward_passes_are_the_same_although_layers_may_be_computed_again(tmp_path: Path) -> None:
