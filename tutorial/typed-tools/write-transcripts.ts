@@ -15,7 +15,7 @@ const tools = (Object.keys(schemas) as ToolName[]).map((name) => ({
   function: { name, description: descriptions[name], parameters: z.toJSONSchema(schemas[name]) },
 }));
 
-/** A transcript of the call, whose request has the tools, and one of the answer, whose request has none. */
+/** Returns two transcripts. One has the call, and its request has the tools. The other has the answer and no tools. */
 export function transcriptsOf({ mainQuery, metadata }: Task): readonly object[] {
   const { name, input } = metadata['call'] as ToolCall;
   const call = { id: 'call_1', type: 'function', function: { name, arguments: JSON.stringify(input) } };

@@ -171,7 +171,8 @@ export async function printEpisodeList({ state, limit = '100', ...flags }: Episo
 
 /** Runs `ajet swarm episodes drop --key <name>`. */
 export async function dropEpisodes({ key, ...flags }: EpisodesFlags): Promise<number> {
-  if (key === undefined) throw new ConfigError('wrong_value', 'Name the key whose episodes to drop: --key <name>.');
+  if (key === undefined)
+    throw new ConfigError('wrong_value', 'Name the key whose episodes are to be dropped: --key <name>.');
   const answer = await openOperator(flags).dropEpisodes(key);
   print(flags, [`${answer.dropped} episodes of the key "${key}" are dropped. Their places are open again.`], answer);
   return 0;
