@@ -129,6 +129,10 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
     expect(question).toMatch(/^Say \d+$/);
     expect([typeof answered, typeof began]).toEqual(['string', 'string']);
   }
+  const one = await runAjet(folder, ['inspect', run, String(episode), '--json']);
+  expect(JSON.parse(one.stdout)).toMatchObject({ episode_id: episode, question: expect.stringMatching(/^Say \d+$/) });
+  const both = await runAjet(folder, ['inspect', run, String(episode), '--failed']);
+  expect([both.code, both.stderr]).toEqual([1, expect.stringMatching(/--failed selects episodes, but .* is named/)]);
   const compared = await runAjet(folder, ['inspect', run, '--before-after']);
   expect(compared.stdout).toMatch(/^step 0: success .*\nstep 1: success .*\nchange: .*, on 2 tasks: /);
   const misspelt = await runAjet(folder, ['inspect', run, '--task', 'nobody']);

@@ -4,6 +4,7 @@ import {
   compareEvaluations,
   formatComparison,
   formatOutcome,
+  inspectEpisode,
   OutcomeReader,
   selectEpisodes,
   type ComparedTask,
@@ -40,6 +41,15 @@ export async function showOutcomes(run: string, flags: InspectFlags): Promise<vo
     episodes: shown.map(({ row, outcome }) => ({ ...row, ...outcome })),
     of: seen,
   });
+}
+
+/** Prints the row and the outcome of one episode, named by its id or by a prefix that only one id has. */
+export async function showEpisodeAsJson(run: string, episodeId: string): Promise<void> {
+  const { record } = await inspectEpisode(run, episodeId);
+  const reader = await OutcomeReader.open(run);
+  const row = (await reader.index.rowsOf(record.step)).findLast(({ episode_id: id }) => id === record.episode_id);
+  const { outcome } = row === undefined ? { outcome: {} } : await reader.read(row);
+  createOutput({ json: true }).writeJson({ run_dir: run, ...row, ...outcome });
 }
 
 /** Shows by task what was gained and lost between the first and the last evaluation. */

@@ -12,7 +12,7 @@ import {
   renderPage,
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../inspect-program.js';
-import { asksForOutcomes, showComparison, showOutcomes } from './inspect-outcomes.js';
+import { asksForOutcomes, showComparison, showEpisodeAsJson, showOutcomes } from './inspect-outcomes.js';
 
 /** Runs `ajet inspect` and returns the exit code. */
 export async function inspectRun(run: string, episode: string | undefined, flags: InspectFlags): Promise<number> {
@@ -24,9 +24,12 @@ export async function inspectRun(run: string, episode: string | undefined, flags
       'no_episode',
       `--html writes the page of one episode: ajet inspect ${quoteForShell(run)} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
     );
-  if (asksForOutcomes(flags)) refuseWithOutcomes(episode, flags);
+  const { json = false, ...others } = flags;
+  const isOneAsJson = json && episode !== undefined && Object.keys(others).length === 0;
+  if (asksForOutcomes(flags) && !isOneAsJson) refuseWithOutcomes(episode, flags);
   for (const change of await findChanges(run)) console.error(`notice: ${change}`);
-  if (flags.beforeAfter === true) await showComparison(run, flags);
+  if (isOneAsJson) await showEpisodeAsJson(run, episode);
+  else if (flags.beforeAfter === true) await showComparison(run, flags);
   else if (asksForOutcomes(flags)) await showOutcomes(run, flags);
   else if (episode === undefined) await printEpisodes(run);
   else if (html === false) await printEpisode(run, episode, tokens);
