@@ -433,9 +433,4 @@ export const plants: readonly Plant[] = [
     cause: 'swallowed_errors',
     open: (options) => base(options).setWorkflow(AsksTwice).setData(sums()),
   },
-  {
-    name: 'up-and-down',
-    cause: 'swings',
-    open: (options) => walk({ ...options, steps: 30, rate: 4e-3, trainerCommon: { testFreq: 3 } }),
-  },
 ];

@@ -1,4 +1,6 @@
+import { wilsonInterval } from '@agentjet/core/success';
 import type { EpisodeOf, ExaminedRun } from './examined-run.js';
+import { mean } from './figures/series.js';
 
 /** The training episodes without those of the first steps. `from` is the share of the steps that is left out. */
 export function trainingEpisodes({ episodes = [] }: ExaminedRun, from = 0): readonly EpisodeOf[] {
@@ -47,6 +49,41 @@ export function firstEpisodes(run: ExaminedRun): readonly EpisodeOf[] {
   const first = all.reduce((least, { step }) => Math.min(least, step), Number.POSITIVE_INFINITY);
   return all.filter(({ step }) => step === first);
 }
+
+/** Groups with successes and failures, and those of them in which the successes have the higher mean. */
+export type Preference = {
+  readonly compared: number;
+  readonly agreeing: number;
+  readonly against: readonly EpisodeOf[];
+};
+
+/** With fewer groups, a preference is not known. */
+export const leastCompared = 8;
+
+/** Whether a value prefers successes to failures within groups. `against` has a failure of each group that disagrees. */
+export function comparePreference(
+  groups: readonly (readonly EpisodeOf[])[],
+  valueOf: (episode: EpisodeOf) => number,
+): Preference {
+  const meanOf = (episodes: readonly EpisodeOf[]): number => mean(episodes.map(valueOf));
+  const mixed = groups.flatMap((group) => {
+    const completed = group.filter(({ status }) => status === 'completed');
+    if (new Set(completed.map(valueOf)).size < 2) return [];
+    const good = completed.filter(({ success }) => success);
+    const bad = completed.filter(({ success }) => !success);
+    return good.length === 0 || bad.length === 0 ? [] : [{ bad, agrees: meanOf(good) > meanOf(bad) }];
+  });
+  const against = mixed.filter(({ agrees }) => !agrees);
+  return {
+    compared: mixed.length,
+    agreeing: mixed.length - against.length,
+    against: against.flatMap(({ bad }) => bad.toSorted((a, b) => valueOf(b) - valueOf(a)).slice(0, 1)),
+  };
+}
+
+/** Whether successes are preferred in under three quarters of the groups, at the upper end of the 95% interval. */
+export const prefersNothing = ({ compared, agreeing }: Preference): boolean =>
+  compared >= leastCompared && wilsonInterval(agreeing / compared, compared).high < 0.75;
 
 /** The most frequent value with its count. */
 export function mostFrequent(

@@ -1,10 +1,9 @@
-import { wilsonInterval } from '@agentjet/core/success';
 import type { Cause, Sighting } from '../cause.js';
-import { groupsOf, idsOf, trainingEpisodes } from '../episode-sets.js';
-import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
+import { comparePreference, groupsOf, idsOf, prefersNothing, trainingEpisodes } from '../episode-sets.js';
+import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises, type Change } from '../figures/change.js';
-import { between, mean, type Series, since } from '../figures/series.js';
-import { evaluationSeries, isGood } from '../outcome.js';
+import { between, type Series, since } from '../figures/series.js';
+import { evaluationSeries, heldOutChange, isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
 
 /**
@@ -41,40 +40,29 @@ export const hollowReward: Cause = {
   },
 };
 
-/** If a group has successes and failures, a reward that follows success pays the successes more. */
-const leastPreferred = 0.75;
-const leastGroups = 8;
-
 function preferences(run: ExaminedRun): Sighting | undefined {
-  const mixed = groupsOf(trainingEpisodes(run)).flatMap((group) => {
-    const paidEpisodes = group.filter(({ status }) => status === 'completed');
-    if (new Set(paidEpisodes.map(({ reward }) => reward)).size < 2) return [];
-    const [good, bad] = [true, false].map((wanted) => paidEpisodes.filter(({ success }) => success === wanted));
-    return good === undefined || bad === undefined || good.length === 0 || bad.length === 0 ? [] : [{ good, bad }];
-  });
-  const meanReward = (episodes: readonly EpisodeOf[]): number => mean(episodes.map(({ reward = 0 }) => reward));
-  const right = mixed.filter(({ good, bad }) => meanReward(good) > meanReward(bad));
-  const share = right.length / Math.max(1, mixed.length);
-  if (mixed.length < leastGroups || wilsonInterval(share, mixed.length).high >= leastPreferred) return undefined;
-  const wrong = mixed.filter((groups) => !right.includes(groups));
+  const preference = comparePreference(groupsOf(trainingEpisodes(run)), ({ reward = 0 }) => reward);
+  const { compared, agreeing, against } = preference;
+  if (!prefersNothing(preference)) return undefined;
   return {
-    summary: `The reward does not follow success: of ${mixed.length} groups with successes and failures, the successes earned more in ${right.length} (${percent(share)}).`,
+    summary: `The reward does not follow success: of ${compared} groups with successes and failures, the successes earned more in ${agreeing} (${percent(agreeing / compared)}).`,
     cure,
-    episodes: wrong.flatMap(({ bad }) =>
-      idsOf(bad.toSorted((left, next) => (next.reward ?? 0) - (left.reward ?? 0)).slice(0, 1)),
-    ),
-    taken: 1 - share,
+    episodes: idsOf(against),
+    taken: 1 - agreeing / compared,
   };
 }
 
 /** Success in training is compared first, because the same episodes earned the reward. */
-function measuresOf({
-  figures,
-  evaluations,
-}: ExaminedRun): readonly { readonly on: string; readonly series: Series }[] {
+function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly series: Series }[] {
+  const { figures, evaluations, episodes } = run;
+  // With episodes, `preferences` compares within groups. A strict success may begin to rise long after the reward.
+  const trained = episodes === undefined ? figures.success : undefined;
+  const hasRisen = evaluations.some(({ low }) => low !== undefined) && rises(heldOutChange(run));
   return [
-    ...(figures.success === undefined ? [] : [{ on: 'success on the same episodes', series: figures.success }]),
-    ...(evaluations.length < 3 ? [] : [{ on: 'the score on held-out tasks', series: evaluationSeries(evaluations) }]),
+    ...(trained === undefined ? [] : [{ on: 'success on the same episodes', series: trained }]),
+    ...(evaluations.length < 3 || hasRisen
+      ? []
+      : [{ on: 'the score on held-out tasks', series: evaluationSeries(evaluations) }]),
   ];
 }
 

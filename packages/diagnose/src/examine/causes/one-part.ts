@@ -1,8 +1,15 @@
 import type { Cause, Sighting } from '../cause.js';
-import { groupsOf, idsOf, trainingEpisodes } from '../episode-sets.js';
+import {
+  comparePreference,
+  groupsOf,
+  idsOf,
+  leastCompared,
+  prefersNothing,
+  trainingEpisodes,
+} from '../episode-sets.js';
 import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { fitSlope } from '../figures/line.js';
-import { between, mean, noiseOf, type Series } from '../figures/series.js';
+import { between, emptySeries, mean, noiseOf, type Series } from '../figures/series.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
@@ -14,7 +21,7 @@ export const onePart: Cause = {
   name: 'one_part',
   needs: ['parts'],
   threshold:
-    'within groups, one part explains 80% of the reward and under 25% of success; or, with metrics alone, one part explains 80% of how the reward differs from step to step, has stopped rising, and another part that still rises or never paid explains under 10%',
+    'within groups, one part explains 80% of the reward and prefers successes in under three quarters of them, or the other part never paid; or, with metrics alone, one part explains 80% of how the reward differs from step to step, has stopped rising, and another part that still rises or never paid explains under 10%',
   explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
   look(run) {
     if (run.episodes !== undefined) return ownerInGroups(run);
@@ -41,26 +48,20 @@ function ownerInGroups(run: ExaminedRun): Sighting | undefined {
       const level = mean(group.map(valueOf));
       return group.map((episode) => valueOf(episode) - level);
     });
-  const [reward, success] = [centered((each) => each.reward ?? 0), centered((each) => (each.success ? 1 : 0))];
+  const reward = centered((each) => each.reward ?? 0);
   const rated = [...run.parts.keys()].map((name) => {
-    const part = centered((each) => each.parts[name] ?? 0);
-    return { name, share: shareOf(part, reward), ofSuccess: shareOf(part, success) };
+    const partOf = ({ parts }: EpisodeOf): number => parts[name] ?? 0;
+    return { name, share: shareOf(centered(partOf), reward), preference: comparePreference(groups, partOf) };
   });
   const [owner, ...others] = rated.toSorted((left, right) => right.share - left.share);
-  const mute = others.toSorted((left, right) => right.ofSuccess - left.ofSuccess)[0];
-  if (owner === undefined || mute === undefined || owner.share < leastShare || owner.ofSuccess > 0.25) return undefined;
+  const mute = others.toSorted((left, right) => right.preference.agreeing - left.preference.agreeing)[0];
+  if (owner === undefined || mute === undefined || owner.share < leastShare) return undefined;
+  const isUnknown = owner.preference.compared < leastCompared;
+  const [ofOwner, ofMute] = [run.parts.get(owner.name) ?? emptySeries, run.parts.get(mute.name) ?? emptySeries];
+  if (isUnknown ? !hasNeverPaid(ofMute, ofOwner) : !prefersNothing(owner.preference)) return undefined;
   return sight(owner, mute.name, {
     what: 'decides which episode of a group gets more',
-    episodes: idsOf(misled(groups, owner.name)),
-  });
-}
-
-/** Failures that earned more of the part than a success of their group. */
-function misled(groups: readonly (readonly EpisodeOf[])[], name: string): readonly EpisodeOf[] {
-  const partOf = ({ parts }: EpisodeOf): number => parts[name] ?? 0;
-  return groups.flatMap((group) => {
-    const best = group.toSorted((left, right) => partOf(right) - partOf(left))[0];
-    return best === undefined || best.success ? [] : [best];
+    episodes: idsOf(owner.preference.against),
   });
 }
 
