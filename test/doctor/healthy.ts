@@ -16,7 +16,7 @@ const tutorials: readonly Tutorial[] = [
   { file: 'math-agent/math_agent.yaml', steps: 30, seeds: [1, 2], batch: 12 },
   { file: 'werewolves/werewolves.yaml', steps: 24, seeds: [1, 2] },
   { file: 'learning-to-ask/learning_to_ask.yaml', steps: 24, seeds: [1], batch: 8 },
-  { file: 'office/office.yaml', steps: 24, seeds: [1], batch: 8 },
+  { file: 'office/office.yaml', steps: 18, seeds: [1], batch: 8 },
   { file: 'langgraph-graph/market.yaml', steps: 30, seeds: [1], batch: 12 },
 ];
 

@@ -4,7 +4,7 @@ import { changeBetween, type Change, rises } from './figures/change.js';
 import { between, mean, noiseOf, toSeries, type Series } from './figures/series.js';
 
 /** From this success on, a run counts as learned: what remains is a matter of tasks and not of training. */
-export const goodSuccess = 0.8;
+const goodSuccess = 0.8;
 
 export type Outcome = Interval & { readonly rate: number; readonly on: 'held-out tasks' | 'training tasks' };
 

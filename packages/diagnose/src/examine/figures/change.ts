@@ -32,4 +32,3 @@ export function changeBetween(
 }
 
 export const rises = (change: Change | undefined): boolean => change !== undefined && change.low > 0;
-export const falls = (change: Change | undefined): boolean => change !== undefined && change.high < 0;

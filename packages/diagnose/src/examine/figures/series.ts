@@ -30,12 +30,6 @@ export function since({ steps, values }: Series, step: number): Series {
   return first === -1 ? emptySeries : { steps: steps.slice(first), values: values.slice(first) };
 }
 
-/** The points of a series up to a step, which is included. */
-export function upTo({ steps, values }: Series, step: number): Series {
-  const count = steps.filter((each) => each <= step).length;
-  return { steps: steps.slice(0, count), values: values.slice(0, count) };
-}
-
 /** NaN for an empty list. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
