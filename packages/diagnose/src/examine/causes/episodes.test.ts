@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { examine } from '../examine.js';
+import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
+import { emptySeries } from '../figures/series.js';
+
+type Changes = Partial<EpisodeOf>;
+
+/** Ten steps of 4 groups of 4 episodes. `change` says what is special about an episode; `at` counts within its group. */
+function runWith(change: (episode: EpisodeOf, at: number) => Changes, more: Partial<ExaminedRun> = {}): ExaminedRun {
+  const episodes = Array.from({ length: 160 }, (_, index): EpisodeOf => {
+    const [step, at] = [Math.floor(index / 16) + 1, index % 4];
+    const plain: EpisodeOf = {
+      id: `e${index}`,
+      step,
+      phase: 'train',
+      group: `g${Math.floor((index % 16) / 4)}`,
+      task: `t${Math.floor((index % 16) / 4)}`,
+      status: 'completed',
+      reward: at % 2,
+      success: at % 2 === 1,
+      parts: {},
+      reason: undefined,
+      error: undefined,
+      seconds: 1,
+      tokens: 10,
+      answers: 1,
+      cut: 0,
+      withTools: 0,
+      callingTools: 0,
+      malformedCalls: 0,
+      badCalls: 0,
+      swallowed: 0,
+      forks: {},
+      kind: undefined,
+      answer: `${index}`,
+      expected: undefined,
+      tokensHash: `${index}`,
+    };
+    return { ...plain, ...change(plain, at) };
+  });
+  const base = {
+    steps: 10,
+    figures: { reward: { steps: [1], values: [0.5] } },
+    groups: emptySeries,
+    parts: new Map(),
+    evaluations: [],
+    settings: {},
+  };
+  return { source: 'run folder', ...base, episodes, ...more };
+}
+
+const causesOf = (...given: Parameters<typeof runWith>): readonly string[] =>
+  examine(runWith(...given)).findings.map(({ cause }) => cause);
+
+it('episodes without anything special show nothing', () => {
+  expect(causesOf(() => ({}))).toEqual([]);
+});
+
+describe('the judge', () => {
+  it('is unstable if equal tokens, or equal answers, are judged differently', () => {
+    expect(causesOf(({ group }) => ({ tokensHash: group }))).toContain('judge_unstable');
+    expect(causesOf(({ group }) => ({ answer: group }))).toContain('judge_unstable');
+  });
+
+  it('has not decided if nearly all rewards are one value in the middle, but has if all are 0', () => {
+    expect(causesOf(() => ({ reward: 0.5 }))[0]).toBe('judge_undecided');
+    expect(causesOf(() => ({ reward: 0, success: false }))).toEqual([]);
+  });
+});
+
+describe('the form of answers', () => {
+  const wrong = { reward: 0, success: false };
+
+  it('is not met if refused answers are empty, or contain the right one', () => {
+    expect(causesOf((_, at) => (at % 2 === 1 ? {} : { ...wrong, answer: ' ' }))).toEqual(['format_not_met']);
+    expect(causesOf((_, at) => (at % 2 === 1 ? {} : { ...wrong, answer: 'It is 42.', expected: '42' }))).toEqual([
+      'format_not_met',
+    ]);
+  });
+
+  it('is met if the right answer is only a part of another word or number', () => {
+    expect(causesOf((_, at) => (at % 2 === 1 ? {} : { ...wrong, answer: 'It is 142.', expected: '42' }))).toEqual([]);
+  });
+
+  it('is met if the judge only says that the answer is wrong', () => {
+    expect(causesOf((_, at) => (at % 2 === 1 ? {} : { ...wrong, reason: '7 is wrong' }))).toEqual([]);
+    expect(causesOf((_, at) => (at % 2 === 1 ? {} : { ...wrong, reason: 'no JSON was found' }))).toEqual([
+      'format_not_met',
+    ]);
+  });
+});
+
+describe('the reward', () => {
+  it('is hollow if failures earn as much as successes, within groups', () => {
+    const [first] = examine(runWith((_, at) => ({ reward: [0, 1, 3, 2][at] ?? 0 }))).findings;
+    expect(first?.cause).toBe('hollow_reward');
+    expect(first?.summary).toMatch(/^The reward does not follow success: of 40 groups/);
+  });
+
+  it('follows success if a strict success begins to rise long after it', () => {
+    expect(causesOf(({ step }, at) => ({ reward: (step + at) / 20, success: step === 10 && at === 3 }))).toEqual([]);
+  });
+
+  it('has a part that owns it if this part has nothing to do with success', () => {
+    const parts = new Map(['form', 'right'].map((name) => [name, emptySeries]));
+    const changes = (_: EpisodeOf, at: number): Changes => {
+      const [form, right] = [[0, 1, 3, 2][at] ?? 0, at % 2];
+      return { reward: form + 0.01 * right, parts: { form, right: 0.01 * right } };
+    };
+    expect(causesOf(changes, { parts })[0]).toBe('one_part');
+    const useful = (_: EpisodeOf, at: number): Changes => ({ parts: { form: 1, right: at % 2 } });
+    expect(causesOf(useful, { parts })).toEqual([]);
+  });
+});
+
+describe('tools', () => {
+  it('are not called, or refused, and are no finding for an agent without tools', () => {
+    expect(causesOf(() => ({ withTools: 2 }))).toEqual(['tools_not_called']);
+    expect(causesOf(() => ({ withTools: 2, callingTools: 1, badCalls: 1 }))).toEqual(['tools_refused']);
+    expect(causesOf(() => ({ withTools: 2, callingTools: 1 }))).toEqual([]);
+  });
+});
+
+describe('steps', () => {
+  it('wait for stragglers if one episode takes much longer than nearly all others', () => {
+    expect(causesOf(({ id }) => ({ seconds: Number(id.slice(1)) % 16 === 5 ? 30 : 2 }))).toEqual(['stragglers']);
+    expect(causesOf(({ id }) => ({ seconds: 1 + (Number(id.slice(1)) % 16) }))).toEqual([]);
+  });
+});
