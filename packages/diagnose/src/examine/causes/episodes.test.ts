@@ -59,7 +59,8 @@ it('episodes without anything special show nothing', () => {
 describe('the judge', () => {
   it('is unstable if equal tokens, or equal answers, are judged differently', () => {
     expect(causesOf(({ group }) => ({ tokensHash: group }))).toContain('judge_unstable');
-    expect(causesOf(({ group }) => ({ answer: group }))).toContain('judge_unstable');
+    expect(causesOf(({ group }) => ({ answer: group, expected: '42' }))).toContain('judge_unstable');
+    expect(causesOf(({ group }) => ({ answer: group }))).toEqual([]);
   });
 
   it('has not decided if nearly all rewards are one value in the middle, but has if all are 0', () => {

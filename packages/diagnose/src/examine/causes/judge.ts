@@ -71,7 +71,8 @@ export const judgeUnstable: Cause = {
       keyOf: ({ tokensHash }) => tokensHash,
       valueOf: ({ reward }) => reward,
     });
-    const answered = completed.filter(({ answer = '' }) => answer.trim() !== '');
+    // An agent in a world ends with a word that says little. Only a task with a right answer is about its last words.
+    const answered = completed.filter(({ answer = '', expected }) => answer.trim() !== '' && expected !== undefined);
     const sameAnswer = findUnstable(answered, {
       keyOf: ({ answer = '' }) => answer.trim(),
       valueOf: ({ success }) => success,

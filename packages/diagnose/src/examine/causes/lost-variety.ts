@@ -17,7 +17,7 @@ export const lostVariety: Cause = {
     'success below 0.8 while all episodes have the same tokens in half of the last groups but not of the first, or entropy is under 5% of its start and the reward no longer rises',
   explains: ['no_spread', 'stopped_learning', 'zero_gradients', 'no_gain'],
   look(run) {
-    return isGood(run) ? undefined : (sameTokens(run) ?? lowEntropy(run));
+    return isGood(run) ? undefined : (sameTokens(run) ?? (stillDiffers(run) ? undefined : lowEntropy(run)));
   },
 };
 
@@ -38,6 +38,11 @@ function sameTokens(run: ExaminedRun): Sighting | undefined {
     episodes: idsOf(last.same),
     taken: last.share,
   };
+}
+
+/** Episodes show that most groups still have something to compare. */
+function stillDiffers({ episodes, figures: { equal_groups: equal } }: ExaminedRun): boolean {
+  return episodes !== undefined && equal !== undefined && mean(between(equal, 0.5, 1).values) < 0.3;
 }
 
 function lowEntropy(run: ExaminedRun): Sighting | undefined {
