@@ -8,6 +8,7 @@ export async function doctor(where: string, flags: DoctorFlags): Promise<number>
   const output = createOutput(flags);
   const examination = await examineRun(where);
   for (const line of describeExamination(examination, where)) output.writeLine(line);
-  output.writeJson({ run: where, ...examination });
+  const { episodesOf, ...others } = examination;
+  output.writeJson({ run: where, ...others, ...(episodesOf !== undefined && { episodes_of: episodesOf }) });
   return 0;
 }

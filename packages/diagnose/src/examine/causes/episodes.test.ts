@@ -115,7 +115,7 @@ describe('the reward', () => {
 });
 
 describe('tools', () => {
-  it('are not called, or refused, and are no finding for an agent without tools', () => {
+  it('may be unused or refused, and an agent without tools has no such finding', () => {
     expect(causesOf(() => ({ withTools: 2 }))).toEqual(['tools_not_called']);
     expect(causesOf(() => ({ withTools: 2, callingTools: 1, badCalls: 1 }))).toEqual(['tools_refused']);
     expect(causesOf(() => ({ withTools: 2, callingTools: 1 }))).toEqual([]);
