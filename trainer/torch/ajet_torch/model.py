@@ -162,8 +162,8 @@ def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
 
 
 def turn_off_randomness(lm: PreTrainedModel) -> None:
-    """Turns off dropout, jitter of routers and layers left out at random, also in models that call them as functions of
-    `self.training`."""
+    """Turns off dropout, the jitter of routers and the random skipping of layers. Some models implement these as
+    functions instead of modules, so the probabilities on all modules are also set to 0."""
     lm.eval()
     for module in lm.modules():
         if isinstance(module, nn.Dropout):
@@ -210,7 +210,7 @@ MOST_PARAMETERS_FOR_ALL_SIZES = 500_000_000
 
 
 def compiles_for_all_sizes(lm: PreTrainedModel, config: WorkerConfig, sharded: bool) -> bool:
-    """Returns whether one compilation serves packs of every size, instead of one each.
+    """Returns whether one compilation serves packs of every size, instead of one compilation for each size.
 
     At 135M steps are as fast and a first run takes half as long. At 1.5B FlexAttention makes steps over trees 7% slower. The other ways to train were not measured.
     """

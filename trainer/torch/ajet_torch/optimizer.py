@@ -165,8 +165,8 @@ def _split_update(high: torch.Tensor, low: torch.Tensor, mean: torch.Tensor, squ
 
 
 def random_bits(count: int, salt: torch.Tensor, first: int = 0) -> torch.Tensor:
-    """Returns [count] int32 in [0, 2^16), which depend only on each index from `first` on and on `salt` (int64, below
-    2^31). No state is kept, so a resumed run draws the same numbers (murmur3's mixer)."""
+    """Returns [count] int32 in [0, 2^16) for the indices from `first` on. Each number depends only on its index and on
+    `salt` (int64, below 2^31). No state is kept, so a resumed run draws the same numbers (murmur3's mixer)."""
     bits = torch.arange(first, first + count, device=salt.device, dtype=torch.int64 if first else torch.int32).to(torch.int32) * -0x61C8864F + salt.to(torch.int32) * 0x7FEB352D
     bits = (bits ^ ((bits >> 16) & 0xFFFF)) * -0x7A143595
     bits = (bits ^ ((bits >> 13) & 0x7FFFF)) * 0x35B2AE35
