@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { nanoModelDir } from '@agentjet/nano';
-import { openStudio, type OpenedStudio } from '@agentjet/studio';
+import { findLatestRun } from '@agentjet/run-folder';
+import { exportRun, openStudio, type OpenedStudio } from '@agentjet/studio';
 import { addSyntheticStep, openSyntheticRun, writeSyntheticRun, type SyntheticRun } from '@agentjet/studio/testing';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import type { Browser, Page } from 'playwright-core';
@@ -203,6 +205,55 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
     await expect.poll(() => page.getByRole('alert').first().textContent()).toContain('moved or deleted');
     await page.context().close();
     await folder.close();
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)('an exported run', () => {
+  const openExport = async (html: string) => {
+    const file = path.join(dir, 'run.html');
+    await writeFile(file, html);
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on('console', (message) => problems.push(message.text()));
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('request', (request) => {
+      if (!/^(file|data|blob):/.test(request.url())) problems.push(request.url());
+    });
+    await page.goto(pathToFileURL(file).href);
+    await page.waitForSelector('table.runs a');
+    const run = await page.locator('table.runs a').first().getAttribute('href');
+    return { page, problems, run: /run\/([^/]+)/.exec(run ?? '')?.[1] ?? '' };
+  };
+
+  it('shows each view of the chosen episodes without a server', async () => {
+    const folder = await findLatestRun(dir, 'first');
+    const { html, episodes, allEpisodes } = await exportRun(folder ?? '');
+    expect([episodes, allEpisodes]).toEqual([28, 104]);
+    const { page, problems, run } = await openExport(html);
+    const { compare: _two, ...views } = viewsOf(run, run);
+    for (const hash of Object.values(views)) {
+      await show(page, hash);
+      expect([hash, await page.getByRole('alert').allTextContents()]).toEqual([hash, []]);
+    }
+    await page.evaluate(`location.hash = '#/run/${run}/episode/e1-t4-r0'`);
+    expect(await page.getByRole('alert').textContent()).toContain('does not contain it');
+    expect(await page.evaluate('typeof window.broken')).toBe('undefined');
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('has figures and no text if it is redacted', async () => {
+    const folder = await findLatestRun(dir, 'first');
+    const { page, run } = await openExport((await exportRun(folder ?? '', { isRedacted: true })).html);
+    await show(page, `#/run/${run}/episodes`);
+    expect(await page.locator('.count').textContent()).toBe('104 episodes');
+    expect(await page.locator('main').textContent()).not.toMatch(/What is|not \d+/);
+    await page.close();
+  });
+
+  it('is one run, which is named', async () => {
+    await expect(exportRun(dir)).rejects.toThrow(/contains \d runs\. Name one run/);
+    await expect(exportRun(path.join(dir, 'none'))).rejects.toThrow(/is not a run folder/);
   });
 });
 
