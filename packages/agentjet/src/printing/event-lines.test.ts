@@ -108,9 +108,9 @@ it('a run says what is before it, a finished one that nothing is', () => {
   const started = (firstStep: number) =>
     formatEvent({ type: 'run_started', runDir: '/r', model: 'nano', plan: { ...plan, firstStep } });
   expect([1, 3, 5].map(started)).toEqual([
-    'run /r: 4 steps of 2 tasks, 8 episodes each, model nano',
-    'run /r: from step 3 of 4 steps of 2 tasks, 8 episodes each, model nano',
-    'run /r: its 4 steps are made, model nano',
+    'run /r: 4 steps of 2 tasks, 8 episodes each, model nano\nsee it ajet studio /r',
+    'run /r: from step 3 of 4 steps of 2 tasks, 8 episodes each, model nano\nsee it ajet studio /r',
+    'run /r: its 4 steps are made, model nano\nsee it ajet studio /r',
   ]);
   expect(
     formatEvent({
@@ -119,7 +119,7 @@ it('a run says what is before it, a finished one that nothing is', () => {
       model: 'nano',
       plan: { firstStep: 1, totalSteps: 1, tasksPerStep: 1, episodesPerTask: 1 },
     }),
-  ).toBe('run /r: 1 step of 1 task, 1 episode each, model nano');
+  ).toBe('run /r: 1 step of 1 task, 1 episode each, model nano\nsee it ajet studio /r');
 });
 
 it('the end shows where the time went and where the model is', () => {

@@ -167,9 +167,13 @@ function formatResult(result: JobResult): string {
   return lines.join('\n');
 }
 
-/** The folder of the run, and the command that shows it. */
+/** The folder of the run, and the command that shows it in a browser. */
 function showRun(runDir: string): readonly string[] {
-  return [`run    ${showPath(runDir)}`, `see it ajet studio ${quoteForShell(showPath(runDir))}`];
+  return [`run    ${showPath(runDir)}`, showCommand(runDir)];
+}
+
+function showCommand(runDir: string): string {
+  return `see it ajet studio ${quoteForShell(showPath(runDir))}`;
 }
 
 /** Uses a relative path if it is shorter. */
@@ -185,7 +189,10 @@ function showPath(file: string): string {
 export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | undefined {
   switch (event.type) {
     case 'run_started':
-      return `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}${event.modelSummary === undefined ? '' : ` (${event.modelSummary})`}`;
+      return [
+        `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}${event.modelSummary === undefined ? '' : ` (${event.modelSummary})`}`,
+        showCommand(event.runDir),
+      ].join('\n');
     case 'evaluated':
       return formatEvaluation(event.evaluation, event.subject);
     case 'step_finished':

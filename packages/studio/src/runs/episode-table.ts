@@ -1,6 +1,9 @@
 import type { EpisodeIndex, EpisodeRow } from '@agentjet/run-folder';
 import type { EpisodesChunk, NamedColumn } from '../wire.js';
 
+/** The number of files that are read at the same time. */
+const atOnce = 16;
+
 /**
  * The rows of a run's index, read as they are appended. If a step's file is shorter than what was read of it, or is
  * gone, the run was rewound, and all rows are read anew.
@@ -11,6 +14,8 @@ export class EpisodeTable {
   #ends = new Map<number, number>();
   #byRef = new Map<string, EpisodeRow>();
   #byId = new Map<string, EpisodeRow>();
+  /** The number of rows in `#byRef` and `#byId`. */
+  #named = 0;
   #generation = 0;
   #numResumed = 0;
   #reading: Promise<boolean> | undefined;
@@ -25,11 +30,13 @@ export class EpisodeTable {
 
   /** By `<step>.<offset>`. */
   find(ref: string): EpisodeRow | undefined {
+    this.#addNames();
     return this.#byRef.get(ref);
   }
 
   /** The newest episode with this id. */
   findId(id: string): EpisodeRow | undefined {
+    this.#addNames();
     return this.#byId.get(id);
   }
 
@@ -44,23 +51,32 @@ export class EpisodeTable {
 
   async #read(numResumed: number): Promise<boolean> {
     const steps = await this.#index.steps();
-    const sizes = new Map<number, number>();
-    for (const step of steps) sizes.set(step, await this.#index.size(step));
+    const sizes = new Map(await Promise.all(steps.map(async (step) => [step, await this.#index.size(step)] as const)));
     const isShorter = [...this.#ends].some(([step, end]) => (sizes.get(step) ?? 0) < end);
     const isRewound = this.#rows.length > 0 && (isShorter || numResumed !== this.#numResumed);
     this.#numResumed = numResumed;
     if (isRewound) this.#restart();
     const before = this.#rows.length;
-    for (const [step, size] of sizes) if (size > (this.#ends.get(step) ?? 0)) await this.#readStep(step);
+    const grown = steps.filter((step) => (sizes.get(step) ?? 0) > (this.#ends.get(step) ?? 0));
+    for (let at = 0; at < grown.length; at += atOnce) await this.#readSteps(grown.slice(at, at + atOnce));
     return isRewound || this.#rows.length > before;
   }
 
-  async #readStep(step: number): Promise<void> {
-    for (const row of await this.#index.rowsOf(step, this.#ends.get(step) ?? 0)) {
+  async #readSteps(steps: readonly number[]): Promise<void> {
+    const read = await Promise.all(steps.map((step) => this.#index.rowsOf(step, this.#ends.get(step) ?? 0)));
+    for (const row of read.flat()) {
       this.#rows.push(row);
+      this.#ends.set(row.step, row.offset + row.length + 1);
+    }
+  }
+
+  /** The names are only needed once something is looked up, so a table of 100,000 rows opens sooner without them. */
+  #addNames(): void {
+    for (; this.#named < this.#rows.length; this.#named++) {
+      const row = this.#rows[this.#named];
+      if (row === undefined) continue;
       this.#byRef.set(`${row.step}.${row.offset}`, row);
       this.#byId.set(row.episode_id, row);
-      this.#ends.set(step, row.offset + row.length + 1);
     }
   }
 
@@ -70,6 +86,7 @@ export class EpisodeTable {
     this.#ends = new Map();
     this.#byRef = new Map();
     this.#byId = new Map();
+    this.#named = 0;
   }
 
   /** Changes with every row that is read. Send it to `chunkAfter` to get only later rows. */
