@@ -1,8 +1,9 @@
 import { formatRate } from '../../src/page-logic/format.js';
 import type { EvaluationPoint } from '../../src/wire.js';
 
-/** A narrow screen gets a narrow drawing, so that its letters keep their size. */
-const width = document.documentElement.clientWidth < 640 ? 350 : 560;
+/** The drawing is as wide as its place is on this screen, so that its letters keep their size. */
+const screenWidth = document.documentElement.clientWidth;
+const width = screenWidth < 640 ? 350 : screenWidth < 860 ? 760 : 560;
 const size = { width, height: 220, left: 42, right: 14, top: 14, bottom: 30 };
 
 /** Success at each evaluation with its 95% interval. The points are not joined: nothing was measured between them. */

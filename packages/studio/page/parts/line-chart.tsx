@@ -66,8 +66,8 @@ export function LineChart({ title, steps, lines, isLog = false, height = 190, on
         <b>{title}</b>
         {lines.length > 1 && (
           <span class="legend">
-            {lines.map(({ name, colour: ink, dash, hasPoints }) => (
-              <span key={name}>
+            {lines.map(({ name, colour: ink, dash, hasPoints, isFaint }) => (
+              <span key={name} class={isFaint === true ? 'faint' : ''}>
                 <i
                   class={hasPoints === true ? 'point' : ''}
                   style={{ borderTopColor: `var(--${ink})`, borderTopStyle: dash === undefined ? 'solid' : 'dashed' }}

@@ -157,6 +157,23 @@ function Tree({ group: { branches, episodes, rowTokens, treeTokens }, run, chose
   );
 }
 
+/** The first lines, so that many branches fit on a screen. */
+const maxLines = 5;
+
+function BranchText({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const lines = text.split('\n');
+  if (lines.length <= maxLines) return <Words text={text} class="said" />;
+  return (
+    <>
+      <Words text={isOpen ? text : lines.slice(0, maxLines).join('\n')} class="said" />
+      <button type="button" class="more" onClick={() => setOpen(!isOpen)}>
+        {isOpen ? 'less' : `${lines.length - maxLines} more lines`}
+      </button>
+    </>
+  );
+}
+
 /** Only the end of a shared beginning is shown, because the answers part there. */
 const maxShared = 240;
 
@@ -205,7 +222,11 @@ function Branch({ branch, episodes, run, chosen, setChosen, isShared }: BranchPr
           </span>
         )}
       </header>
-      <Words text={isShared ? text.slice(-maxShared) : text} class="said" />
+      {isShared ? (
+        <Words text={text.split('\n').slice(-maxLines).join('\n').slice(-maxShared)} class="said" />
+      ) : (
+        <BranchText text={text} />
+      )}
     </li>
   );
 }

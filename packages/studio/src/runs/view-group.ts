@@ -82,7 +82,7 @@ function toBranches(roots: readonly Branch[], rows: readonly Row[], texts: Token
       start: branch.start,
       end: branch.end,
       episodes: [...new Set(through.map(({ episode }) => episode))],
-      text: shorten(texts.join(Array.from(branch.ids))),
+      text: shorten(texts.join(Array.from(branch.ids)), parent === null),
       author: mainAuthor(branch),
       advantage: meanAdvantage(
         through.map(({ sample }) => sample),
@@ -102,9 +102,10 @@ function mainAuthor({ spans }: Branch): string {
   return [...tokens].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 'template';
 }
 
-/** Keeps the end, which is where the branches part. */
-function shorten(text: string): string {
-  return text.length <= maxShown ? text : `… ${text.slice(-maxShown)}`;
+/** Keeps what is next to a fork: the end of a shared beginning, and the beginning of a branch. */
+function shorten(text: string, isRoot: boolean): string {
+  if (text.length <= maxShown) return text;
+  return isRoot ? `… ${text.slice(-maxShown)}` : `${text.slice(0, maxShown)} …`;
 }
 
 /** Returns the mean advantage of the trained tokens from `start` to `end`. Null if there are none. */
