@@ -27,6 +27,8 @@ export type AuditReport = {
   readonly right: PlayReport | null;
   /** The reason why no right answer was compared. Null if one was. */
   readonly rightMissing: 'no_expected_field' | 'not_taken' | null;
+  /** The fields of the tasks' metadata, one of which may hold the right answer. */
+  readonly taskFields: readonly string[];
   readonly alarms: readonly AlarmReport[];
   /** All strategies that solve nothing. */
   readonly strategies: readonly StrategyReport[];
@@ -69,12 +71,13 @@ export type ReportParts = {
   readonly alarms: readonly Alarm[];
   readonly scale: RewardScale;
   readonly hasExpected: boolean;
+  readonly taskFields: readonly string[];
   readonly seconds: number;
   readonly isInterrupted: boolean;
 };
 
 export function reportAudit(parts: ReportParts): AuditReport {
-  const { played, spellings, alarms, hasExpected, seconds, isInterrupted } = parts;
+  const { played, spellings, alarms, hasExpected, taskFields, seconds, isInterrupted } = parts;
   const { chance, right, scale } = findStandards(played, parts.scale);
   const outcomes = [...played, ...spellings].flatMap((each) => each.outcomes);
   const toReport = (each: Played): PlayReport => reportPlay(each, scale);
@@ -90,6 +93,7 @@ export function reportAudit(parts: ReportParts): AuditReport {
     chance: chance === undefined ? null : toReport(chance),
     right: right === undefined ? null : toReport(right),
     rightMissing: right !== undefined ? null : hasExpected ? 'not_taken' : 'no_expected_field',
+    taskFields,
     alarms: alarms.map((alarm) => ({
       strategy: alarm.played.play.strategy.name,
       rule: alarm.rule,

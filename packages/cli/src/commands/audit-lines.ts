@@ -46,10 +46,11 @@ function list(levels: readonly number[]): string {
 const nameWidth = 42;
 const row = (name: string, value: string): string => `  ${name.padEnd(nameWidth)}${value}`.trimEnd();
 
-function describeComparison({ chance, right, rightMissing }: AuditReport): readonly string[] {
+function describeComparison({ chance, right, rightMissing, taskFields }: AuditReport): readonly string[] {
   const missing = {
-    no_expected_field:
-      'not tried, because no field has the expected answers. Name it with --expected <field of the task>',
+    no_expected_field: `not tried, because no field with the right answers is known. ${
+      taskFields.length === 0 ? 'The tasks have no metadata' : `--expected names one of: ${taskFields.join(', ')}`
+    }`,
     not_taken: 'earned nothing in any form, so strategies are not compared with them',
   };
   return [

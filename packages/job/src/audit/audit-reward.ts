@@ -20,7 +20,7 @@ import { requireOnePolicy } from '@agentjet/models';
 import type { JobListener } from '@agentjet/records';
 import type { Episode } from '@agentjet/rollout';
 import { pickTasks } from '../probe/probed-tasks.js';
-import { expectedAnswer, findExpectedField, requireExpected } from './expected-answers.js';
+import { expectedAnswer, findExpectedField, listFields, requireExpected } from './expected-answers.js';
 import { playAll, unusedPolicy, type PlayOptions } from './play-all.js';
 
 export type AuditParts = {
@@ -101,6 +101,7 @@ class Audit {
       spellings,
       alarms: confirmed,
       scale,
+      taskFields: listFields(this.#options.tasks),
       hasExpected: expected !== null && this.#answers.length > 0,
       seconds: (performance.now() - startedAt) / 1000,
       isInterrupted: signal?.aborted === true,

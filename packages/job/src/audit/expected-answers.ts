@@ -42,10 +42,14 @@ function follow(value: unknown, keys: readonly string[]): unknown {
   return keys.reduce<unknown>((inner, key) => (isJsonObject(inner) ? inner[key] : undefined), value);
 }
 
+/** Returns the names of the fields that the tasks have in their metadata. */
+export const listFields = (tasks: readonly Task[]): readonly string[] =>
+  [...new Set(tasks.flatMap(({ metadata }) => Object.keys(metadata)))].sort();
+
 /** Throws ConfigError `no_expected_field` if no task has the field that the user named. */
 export function requireExpected(tasks: readonly Task[], field: string): void {
   if (tasks.some((task) => expectedAnswer(task, field) !== undefined)) return;
-  const fields = [...new Set(tasks.flatMap(({ metadata }) => Object.keys(metadata)))].sort();
+  const fields = listFields(tasks);
   const seen = fields.length === 0 ? 'They have no metadata' : `Their metadata has: ${fields.join(', ')}`;
   throw new ConfigError(
     'no_expected_field',

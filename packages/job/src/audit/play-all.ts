@@ -40,7 +40,7 @@ export async function playAll(
   const { groups } = await runPhase(
     {
       ...context,
-      emit: () => undefined, // hundreds of episodes fail on purpose
+      emit: reportProgress(context, tasks.length * plays.length * repeats), // hundreds of episodes fail on purpose
       runEpisode: (task, given, identity) =>
         runEpisode(task, { ...given, policy: stage.policyFor(task, identity) }, identity),
     },
@@ -62,6 +62,21 @@ export async function playAll(
   const episodes = groups.flatMap((group) => group.episodes);
   for (const episode of episodes) options.onEpisode?.(episode);
   return stage.sort(episodes, isZero);
+}
+
+const progressMs = 15_000;
+
+/** Reports how many episodes have ended, but not more often than every 15 seconds. */
+function reportProgress({ emit }: RolloutContext, total: number): RolloutContext['emit'] {
+  let done = 0;
+  let reportedAt = performance.now();
+  return ({ type }) => {
+    if (type !== 'episode_finished') return;
+    done++;
+    if (performance.now() - reportedAt < progressMs) return;
+    reportedAt = performance.now();
+    emit({ type: 'notice', message: `${done} of ${total} episodes have ended.` });
+  };
 }
 
 /** Gives each episode the model of its play, and keeps what these models wrote. */
