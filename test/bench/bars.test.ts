@@ -44,6 +44,15 @@ describe('the kept results meet their bars', () => {
     },
   );
 
+  it('every bad reward is named, half of twelve by others, and no sound one gets an alarm', () => {
+    const { audit, bad_by_others: byOthers } = read('audit');
+    expect(audit).toMatchObject({ false_alarms: 0 });
+    const { bad, named, sound } = audit as Readonly<Record<string, number>>;
+    expect(named).toBe(bad);
+    expect(Math.min(Number(bad), Number(sound))).toBeGreaterThanOrEqual(12);
+    expect(byOthers).toBeGreaterThanOrEqual(6);
+  });
+
   it('no code left the sandbox', () => {
     expect(read('sandbox')).toMatchObject({ escaped: 0, skipped: [] });
   });
