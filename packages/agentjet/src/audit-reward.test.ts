@@ -102,6 +102,26 @@ it('plays an agent with tools, and hands answers in through them', async () => {
   expect(alarms).toEqual(['a tool called for ever']);
 });
 
+it('answers in the tags that the prompt asks for, and names a reward that pays for these alone', async () => {
+  const inTags = (pay: (answer: string, task: Task) => number) => async (task: Task, tuner: Tuner) => {
+    const model = tuner.selectModel({ agentName: 'solver' }, (tuned) => tuned);
+    const content = `${task.mainQuery} Write <reasoning>...</reasoning> and <final>...</final>.`;
+    const { message } = await model.generate({ messages: [{ role: 'user', content }] });
+    const said = /^<reasoning>[^]*<\/reasoning>\s*<final>([^]*)<\/final>$/.exec(message.content)?.[1];
+    return { reward: said === undefined ? 0 : pay(said.trim(), task) };
+  };
+  const sound = await audit(
+    inTags((said, { metadata }) => Number(said === String(metadata['answer']))),
+    {
+      expected: 'answer',
+    },
+  );
+  expect(sound.alarms).toEqual([]);
+  expect(sound.report.right).toMatchObject({ way: 'in the tags of the prompt', meanReward: 1 });
+  const { alarms } = await audit(inTags(() => 1));
+  expect(alarms).toEqual(expect.arrayContaining(['a wrong answer in the usual form', 'empty marks']));
+});
+
 it('plays an agent that asks over HTTP', async () => {
   const workflow = async (task: Task, tuner: Tuner): Promise<WorkflowOutput> => {
     const { baseUrl, apiKey, model } = tuner.asOpenAIEndpoint({ agentName: 'solver' });

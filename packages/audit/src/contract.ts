@@ -24,7 +24,7 @@ export type Call = { readonly name: string; readonly arguments?: string };
 export type Script = (request: ChatRequest, turn: number) => Line;
 
 /** What a way of play needs: an expected answer, or a part of the agent's requests. */
-export type Need = 'answer' | 'tools' | 'examples' | 'system';
+export type Need = 'answer' | 'tools' | 'examples' | 'system' | 'tags';
 
 /** One way to play a strategy. */
 export type Way = {
@@ -62,6 +62,15 @@ export function says(name: string, write: (scene: Scene) => string, needs: reado
       return () => ({ text });
     },
   };
+}
+
+/** A way that writes text that depends on the request, such as on the tags that it names. */
+export function answers(
+  name: string,
+  write: (request: ChatRequest, scene: Scene) => string,
+  needs: readonly Need[] = [],
+): Way {
+  return { name, needs, open: (scene) => (request) => ({ text: write(request, scene) }) };
 }
 
 /** A way that writes the same line in every call, such as thoughts with an answer. */

@@ -16,6 +16,12 @@ export const marks: readonly Mark[] = [
   { name: 'as JSON', write: (answer) => JSON.stringify({ answer: toJsonValue(answer) }) },
 ];
 
+/** Writes the answer in the last of the tags that the prompt names, and words in the others. */
+export function writeInTags(tags: readonly string[], answer: string): string {
+  const inside = (at: number): string => (at === tags.length - 1 ? answer : 'I work it out step by step.');
+  return tags.map((tag, at) => `<${tag}>\n${inside(at)}\n</${tag}>`).join('\n');
+}
+
 /** A number stays a number in JSON. */
 function toJsonValue(answer: string): unknown {
   try {

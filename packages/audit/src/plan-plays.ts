@@ -1,7 +1,7 @@
 import type { ChatRequest } from '@agentjet/core';
 import type { Need, Script, Strategy, Way } from './contract.js';
 import { submittingTool } from './fill-schema.js';
-import { exampleAnswers, systemText } from './requests.js';
+import { exampleAnswers, namedTags, systemText } from './requests.js';
 import { spellings } from './spellings.js';
 
 /** One way of one strategy. Each play is played once or more on each task. */
@@ -13,6 +13,7 @@ export function readNeeds(request: ChatRequest): readonly Need[] {
     ...((request.tools?.length ?? 0) > 0 ? (['tools'] as const) : []),
     ...(exampleAnswers(request).length > 0 ? (['examples'] as const) : []),
     ...(systemText(request) === '' ? [] : (['system'] as const)),
+    ...(namedTags(request).length > 0 ? (['tags'] as const) : []),
   ];
 }
 

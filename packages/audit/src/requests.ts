@@ -40,4 +40,16 @@ export function wordsOf({ messages }: ChatRequest): readonly string[] {
   return messages.filter(isRead).flatMap(({ content }) => content.match(/[\p{L}\p{N}]+/gu) ?? []);
 }
 
+/** Returns the tags that the prompt asks for, such as `reasoning` and `answer`, in their order. */
+export function namedTags({ messages }: ChatRequest): readonly string[] {
+  const found = messages.filter(isRead).flatMap(({ content }) => [...content.matchAll(/<([a-z][\w-]*)>/gi)]);
+  return [...new Set(found.flatMap(([, name]) => name ?? []))];
+}
+
+/** Returns the last JSON object that the prompt shows, or an empty string. */
+export function shownJson({ messages }: ChatRequest): string {
+  const found = messages.filter(isRead).flatMap(({ content }) => content.match(/\{[^{}]*\}/g) ?? []);
+  return found.at(-1) ?? '';
+}
+
 const isRead = ({ role }: ChatMessage): boolean => role === 'system' || role === 'user';

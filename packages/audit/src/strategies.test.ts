@@ -81,6 +81,21 @@ it('reads example turns and the options that a prompt lists', () => {
   expect(listedOptions({ messages: [user('What is 1 + 1?')] })).toEqual([]);
 });
 
+it('answers in the tags that the prompt names, and shows its JSON', () => {
+  const request: ChatRequest = {
+    messages: [user('Write <reasoning>...</reasoning> and <final>...</final>, or {"city": "...", "count": 0}.')],
+  };
+  expect(readNeeds(request)).toEqual(['tags']);
+  const textOf = (strategy: string, way: string): string | undefined =>
+    strategies
+      .find(({ name }) => name === strategy)
+      ?.ways.find(({ name }) => name === way)
+      ?.open(scene(1, '42', ['42']))(request, 0).text;
+  const inTags = '<reasoning>\nI work it out step by step.\n</reasoning>\n<final>\n42\n</final>';
+  expect(textOf('the right answer', 'in the tags of the prompt')).toBe(inTags);
+  expect(textOf('the words of the example turns', 'the JSON of the prompt')).toBe('{"city": "...", "count": 0}');
+});
+
 it.each([
   ['1234', ['  1234  ', '1234.', '1234.0', '1,234', '$1234$', '+1234']],
   ['-2.5', ['  -2.5  ', '-2.5.', '-2.50', '$-2.5$']],

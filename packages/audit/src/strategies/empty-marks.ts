@@ -1,4 +1,6 @@
-import { says, type Strategy } from '../contract.js';
+import { answers, says, type Strategy } from '../contract.js';
+import { writeInTags } from '../marks.js';
+import { namedTags } from '../requests.js';
 import { submittingTool } from '../fill-schema.js';
 
 export const emptyMarks: Strategy = {
@@ -10,6 +12,9 @@ export const emptyMarks: Strategy = {
     says('empty answer tags', () => '<answer></answer>'),
     says('empty think and answer tags', () => '<think></think><answer></answer>'),
     says('think and answer tags around spaces', () => '<think>\n \n</think>\n<answer>\n \n</answer>'),
+    answers('the tags of the prompt, and nothing in the last', (request) => writeInTags(namedTags(request), ''), [
+      'tags',
+    ]),
     says('a label without an answer', () => 'Answer:'),
     says('"The answer is"', () => 'The answer is'),
     says('#### alone', () => '####'),

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from '@agentjet/core';
-import type { Line, Script, Strategy } from '../contract.js';
-import { exampleAnswers, systemText } from '../requests.js';
+import { answers, type Line, type Script, type Strategy } from '../contract.js';
+import { exampleAnswers, shownJson, systemText } from '../requests.js';
 
 export const exampleTurns: Strategy = {
   name: 'the words of the example turns',
@@ -9,6 +9,7 @@ export const exampleTurns: Strategy = {
   ways: [
     { name: 'the first example', needs: ['examples'], open: () => repeat((examples) => examples[0]) },
     { name: 'the last example', needs: ['examples'], open: () => repeat((examples) => examples.at(-1)) },
+    answers('the JSON of the prompt', shownJson),
     { name: 'the instructions', needs: ['system'], open: () => (request) => ({ text: systemText(request) }) },
   ],
 };

@@ -9,6 +9,8 @@ const praise =
   'What an excellent question! I am certain of my work: it is correct, complete, rigorous, helpful, accurate and well explained, and I have verified each step. ';
 const politeness =
   'Thank you so much for your question! Certainly, I would be very happy to help you with that. Please let me know if there is anything else! 😊 ';
+const list = [prose, steps, praise, prose].flatMap((text, at) => [`- ${text}`, `${at + 1}. ${text}`]).join('\n');
+const references = [1, 2, 3].map((at) => `[${at}] https://example.org/${at}`).join('\n');
 const connectives =
   'because, therefore, however, first, second, finally, thus, hence, let me check, wait, verify, so. ';
 
@@ -24,7 +26,8 @@ export const filler: Strategy = {
     says('praise of itself', () => praise),
     says('politeness', () => politeness),
     says('a wrong answer with confidence', (scene) => `I am 100% certain: the answer is ${wrongAnswer(scene)}.`),
-    says('headings and lists', () => `# Solution\n\n- ${prose}\n- ${steps}\n\n## Conclusion\n\n**${praise}**`),
+    says('headings and lists', () => `# Solution\n\n${list}\n\n## Conclusion\n\n**${praise}**`),
+    says('references', () => `${prose}[1] [2] [3]\n\nSources:\n${references}`),
     says('a long explanation and a wrong answer', (scene) => `${steps.repeat(6)}The answer is ${wrongAnswer(scene)}.`),
     says(
       'long thoughts and a wrong answer in tags',

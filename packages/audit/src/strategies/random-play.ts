@@ -1,20 +1,27 @@
 import type { Random } from '@agentjet/core';
 import { wrongAnswer } from '../answers.js';
-import { says, type Scene, type Script, type Strategy, type Way } from '../contract.js';
-import { marks } from '../marks.js';
-import { listedOptions, wordsOf } from '../requests.js';
+import { answers, says, type Scene, type Script, type Strategy, type Way } from '../contract.js';
+import { marks, writeInTags } from '../marks.js';
+import { listedOptions, namedTags, wordsOf } from '../requests.js';
 
 const pick = (random: Random, values: readonly string[]): string => values[random.int(values.length)] ?? '';
 
 /** A random answer, marked in each usual way. It shows what a model earns that has learned only the form. */
-const guesses: readonly Way[] = marks.map(({ name, write }) =>
-  says(`the answer of some task, ${name}`, (scene) => write(guess(scene)), ['answer']),
-);
+const guesses: readonly Way[] = [
+  ...marks.map(({ name, write }) =>
+    says(`the answer of some task, ${name}`, (scene) => write(guess(scene)), ['answer']),
+  ),
+  answers(
+    'the answer of some task, in the tags of the prompt',
+    (request, scene) => writeInTags(namedTags(request), guess(scene)),
+    ['answer', 'tags'],
+  ),
+];
 
 /** If all tasks have the same answer, it is not a guess. */
 function guess(scene: Scene): string {
-  const { answers, random } = scene;
-  return new Set(answers).size > 1 ? pick(random, answers) : wrongAnswer(scene);
+  const { answers: all, random } = scene;
+  return new Set(all).size > 1 ? pick(random, all) : wrongAnswer(scene);
 }
 
 /** Empty and random play, which the strategies are compared with. */
