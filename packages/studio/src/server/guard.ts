@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
 
 /** The parts of a request that decide whether it is answered. */
 export type GuardedRequest = {
@@ -13,6 +14,8 @@ export type GuardOptions = {
   readonly cookie: string;
   /** Names of hosts in addition to those of this machine itself. */
   readonly hosts: readonly string[];
+  /** True if the studio listens on all addresses of this machine. DNS rebinding needs a name, so an address is safe. */
+  readonly allowsAddresses?: boolean;
 };
 
 export type Refusal = { readonly status: 400 | 401 | 403 | 405 | 413 | 414 | 421; readonly reason: string };
@@ -29,7 +32,7 @@ export function refuse(request: GuardedRequest, options: GuardOptions): Refusal 
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, reason: 'The studio only reads: use GET.' };
   if (url.length > maxUrl) return { status: 414, reason: `The address is longer than ${maxUrl} characters.` };
   if (hasBody(header)) return { status: 413, reason: 'A request has no body.' };
-  if (!isKnownHost(header('host'), options.hosts))
+  if (!isKnownHost(header('host'), options))
     return { status: 421, reason: 'This address does not belong to the studio.' };
   if (!isOwnPage(request)) return { status: 403, reason: 'Another page may not read the studio.' };
   if (!hasToken(request, options))
@@ -41,9 +44,11 @@ const hasBody = (header: GuardedRequest['header']): boolean =>
   header('transfer-encoding') !== undefined || Number(header('content-length') ?? 0) !== 0;
 
 /** Any port: the studio may be reached through a tunnel. */
-function isKnownHost(host: string | undefined, others: readonly string[]): boolean {
+function isKnownHost(host: string | undefined, { hosts, allowsAddresses = false }: GuardOptions): boolean {
   const name = host?.replace(/:\d{1,5}$/, '').toLowerCase();
-  return name !== undefined && [...loopbackNames, ...others].includes(name);
+  if (name === undefined) return false;
+  if (allowsAddresses && isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return true;
+  return [...loopbackNames, ...hosts].includes(name);
 }
 
 /** Browsers say from which page a request comes. Only the first visit, which brings the token, may come from a link elsewhere. */

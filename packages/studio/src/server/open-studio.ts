@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { isIP, type AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { serve, type ServerType } from '@hono/node-server';
 import { StudioRuns } from '../runs/studio-runs.js';
@@ -38,7 +39,8 @@ export async function openStudio(folder: string, options: StudioOptions = {}): P
       createStudioApp({
         token,
         cookie: `ajet_studio_${actual}`,
-        hosts: [shown.toLowerCase()],
+        hosts: [shown.toLowerCase(), ...(isAny(host) ? [hostname().toLowerCase()] : [])],
+        allowsAddresses: isAny(host),
         page: readPageFiles(),
         runs: new StudioRuns(folder),
         signal: ended.signal,

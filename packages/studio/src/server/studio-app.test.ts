@@ -81,6 +81,23 @@ describe('an answer', () => {
     expect((await ask('/api/runs', { ...own, origin: base, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
   });
 
+  it('is given under each address of this machine if it listens on all of them, and under no foreign name', async () => {
+    const open = createStudioApp({
+      token,
+      cookie,
+      hosts: ['box'],
+      allowsAddresses: true,
+      page,
+      runs: new StudioRuns(dir),
+      signal: ended.signal,
+    });
+    const statusOf = async (host: string) =>
+      (await open.request(`${base}/api/runs`, { headers: { ...own, host } })).status;
+    expect(
+      await Promise.all(['192.168.0.7:7007', '[fe80::1]:7007', 'box:7007', 'evil.example:7007'].map(statusOf)),
+    ).toEqual([200, 200, 200, 421]);
+  });
+
   it('says what is missing in place of a run or a part of it', async () => {
     const answers = await Promise.all(
       ['/api/runs/none', `/api/runs/${runId}/episode?id=none`].map((place) => ask(place)),
