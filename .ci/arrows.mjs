@@ -1,5 +1,5 @@
 // This table lists which of our packages each package may import. The lowest package comes first, and a package imports
-// only packages above its own line, so the table cannot contain a cycle. AGENTS.md and README.md list the packages in
+// only packages above its own line, so the table cannot contain a cycle. AGENTS.md lists the packages in
 // this order.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';

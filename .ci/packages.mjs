@@ -1,5 +1,5 @@
 // `npm run packages` generates everything that depends on the list of our packages: references and paths for the
-// compiler, and the lists in README.md and AGENTS.md. With `--check` it writes nothing, and fails if something is
+// compiler, and the lists in AGENTS.md. With `--check` it writes nothing, and fails if something is
 // stale. A new package is a folder with a package.json, and a line in .ci/arrows.mjs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -67,7 +67,7 @@ const arrowLines = [
     .map(({ dir, name }) => toArrow(dir, arrows[name] ?? [])),
   toArrow('adapters/*', adapterArrows),
 ];
-/** The lines of AGENTS.md, which lists the adapters as one line. README.md names each of them. */
+/** The lines of AGENTS.md, which lists the adapters as one line. */
 const rooms = [
   ...described.filter((_, at) => !isAdapter(all[at])),
   `${'adapters/*'.padEnd(widest)}  Connect one agent framework each.`,
@@ -75,7 +75,6 @@ const rooms = [
 
 function pages() {
   return [
-    ['README.md', fillIn(read('README.md'), 'packages', described)],
     ['AGENTS.md', fillIn(fillIn(read('AGENTS.md'), 'packages', rooms), 'arrows', arrowLines)],
   ];
 }
