@@ -13,7 +13,7 @@ const files = shippedFiles(root).map((file) => ({ file, source: readFileSync(pat
 
 /** Variables that a source reads or sets. A variable that is only named in a message does not count. */
 const variables = files.flatMap(({ file, source }) => [
-  ...[...source.matchAll(/\benv\.(AJET_[A-Z0-9_]+)/g)].map(([, name = '']) => name),
+  ...[...source.matchAll(/\benv\.(AJET_[A-Z0-9_]+)|^\s+(AJET_[A-Z0-9_]+):/gm)].map(([, read, set = '']) => read ?? set),
   ...stringsIn(source, file).flatMap(({ text }) => (/^AJET_[A-Z0-9_]+$/.test(text) ? [text] : [])),
 ]);
 const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
