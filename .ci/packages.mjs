@@ -74,9 +74,7 @@ const rooms = [
 ];
 
 function pages() {
-  return [
-    ['AGENTS.md', fillIn(fillIn(read('AGENTS.md'), 'packages', rooms), 'arrows', arrowLines)],
-  ];
+  return [['AGENTS.md', fillIn(fillIn(read('AGENTS.md'), 'packages', rooms), 'arrows', arrowLines)]];
 }
 
 /** Returns problems that no generated file can solve, because a person has to decide. */
