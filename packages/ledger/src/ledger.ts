@@ -22,7 +22,7 @@ import {
 } from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
 import { LiveAccount, overall } from './live-account.js';
-import { Patience, type OpenWork } from './patience.js';
+import { Patience } from './patience.js';
 import { defaultPolicy, groupPart, lineOf, named } from './policies.js';
 import {
   attemptsOf,
@@ -110,10 +110,7 @@ export class Ledger {
     return this.state;
   }
 
-  /**
-   * The training groups that are being sampled or are pooled, in a run with one policy. The result changes with the
-   * state.
-   */
+  /** The training groups that are sampled or pooled, in a run with one policy. It changes with the state. */
   get flight(): Flight {
     return this.#index.flightOf(defaultPolicy);
   }
@@ -169,9 +166,7 @@ export class Ledger {
     this.#patience.renew(episodeId, leaseMs);
   }
 
-  /**
-   * Keeps the lease of an episode while one of its calls is answered. Call the returned function when the call is over.
-   */
+  /** Keeps the lease of an episode while one of its calls is answered. Call the returned function after the call. */
   holdLease(episodeId: string): () => void {
     return this.#patience.hold(episodeId);
   }
@@ -290,7 +285,9 @@ export class Ledger {
 
   /** Applies leases and other time limits that have expired. */
   expire(): void {
-    for (const record of this.#patience.expired(this.state, this.rules, this.#openWork())) {
+    const index = this.#index;
+    const openWork = { undecided: index.undecided, unscored: () => index.unscored() };
+    for (const record of this.#patience.expired(this.state, this.rules, openWork)) {
       // An earlier record of this loop has dropped the group.
       if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue;
       if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
@@ -380,11 +377,6 @@ export class Ledger {
     const hasFailed = attemptsOf(this.state, group).some(({ reason }) => reason === 'failed');
     const returns = !hasFailed && group.expiries < this.rules.maxExpiries;
     this.append({ kind: 'group_dropped', groupId, reason: 'group_expired', returns });
-  }
-
-  #openWork(): OpenWork {
-    const index = this.#index;
-    return { undecided: index.undecided, unscored: () => index.unscored() };
   }
 
   #isSuspect(groupId: string, place: number): boolean {

@@ -37,7 +37,7 @@ function readFailOn(value: string | undefined): boolean {
   throw new ConfigError('wrong_value', `--fail-on is ${JSON.stringify(value)}; the only value is paid.`);
 }
 
-/** An audit that was stopped, or that cannot say what is paid, clears nothing. */
+/** False if the audit was stopped, or cannot say what is paid. */
 const isCleared = ({ alarms, needsThreshold, isInterrupted }: AuditReport): boolean =>
   alarms.length === 0 && !needsThreshold && !isInterrupted;
 

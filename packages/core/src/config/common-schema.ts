@@ -16,7 +16,7 @@ import {
   topK,
   topP,
 } from './ranges.js';
-import { debug, model, optim, sftSection } from './sections.js';
+import { debug, lora, model, optim, sftSection } from './sections.js';
 import { setting } from './setting.js';
 import { swarm } from './swarm-schema.js';
 
@@ -389,17 +389,7 @@ export const commonSections = {
     ),
   }),
   trainer_common: trainerCommon,
-  lora: z
-    .strictObject({
-      rank: setting(countOrZero(65_536), 0, '0: all weights are trained'),
-      alpha: setting(positive, 16),
-      target_modules: setting(
-        z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),
-        null,
-        'layers that get an adapter. null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers except the head, as in PEFT',
-      ),
-    })
-    .describe('torch only'),
+  lora,
   swarm,
   sft: sftSection,
   debug,

@@ -128,3 +128,15 @@ export const debug = z
     model: setting(text.nullable(), null, 'name of the model at that endpoint'),
   })
   .describe('--backbone=debug');
+
+export const lora = z
+  .strictObject({
+    rank: setting(countOrZero(65_536), 0, '0: all weights are trained'),
+    alpha: setting(positive, 16),
+    target_modules: setting(
+      z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),
+      null,
+      'layers that get an adapter. null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers except the head, as in PEFT',
+    ),
+  })
+  .describe('torch only');

@@ -35,7 +35,7 @@ export function expectedAnswer({ metadata }: Task, field: string): string | unde
   const value = field in metadata ? metadata[field] : follow(metadata, field.split('.'));
   if (value === undefined || value === null || value === '') return undefined;
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
 }
 
 function follow(value: unknown, keys: readonly string[]): unknown {

@@ -210,8 +210,8 @@ const describeFailure = (error: unknown): string =>
 const codeOf = (error: unknown): string =>
   error instanceof AgentJetError ? error.code : error instanceof NoConversation ? error.message : 'thrown';
 
-const groupOf = (record: RecordedEpisode): string =>
-  String(record['group_id'] ?? `${record.phase}-${String(record['task_id'])}`);
+const groupOf = ({ group_id: group, task_id: task, phase }: RecordedEpisode): string =>
+  typeof group === 'string' ? group : `${phase}-${String(task)}`;
 
 function groupsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
   const groups = new Map<string, Asked[]>();

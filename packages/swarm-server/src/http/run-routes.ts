@@ -1,4 +1,3 @@
-import { defaultShare } from '@agentjet/ledger';
 import type { Context, Hono } from 'hono';
 import {
   configRequestSchema,
@@ -22,7 +21,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.post(
     '/tasks',
     door.write('worker', tasksRequestSchema, async (swarm, request, { key }) => {
-      const { share = defaultShare, split = 'train' } = request;
+      const { share, split } = request;
       requireKeyShares([share], toClaimKey(key));
       const answer = await swarm.addTasks(request);
       if (answer.added > 0) await audit(swarm, key, { what: 'tasks_added', share, split, tasks: answer.added });

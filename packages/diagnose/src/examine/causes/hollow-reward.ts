@@ -71,7 +71,8 @@ type Comparison = { readonly reward: Change; readonly success: Change; readonly 
 /** Compares over the whole run, and over its second half. */
 function compare(reward: Series | undefined, success: Series): Comparison | undefined {
   if (reward === undefined) return undefined;
-  const [first = 0, last = 0] = [Math.min(reward.steps[0] ?? 0, success.steps[0] ?? 0), reward.steps.at(-1)];
+  const first = Math.min(reward.steps[0] ?? 0, success.steps[0] ?? 0);
+  const last = reward.steps.at(-1) ?? 0;
   for (const from of [first, (first + last) / 2]) {
     const found = compareSince(from, { reward, success });
     if (found !== undefined) return found;

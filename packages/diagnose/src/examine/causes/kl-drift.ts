@@ -22,7 +22,7 @@ export const klDrift: Cause = {
       return undefined;
     return {
       summary: `The model has moved far from its reference: ${figure(change.after)} nats per token at the end, ${figure(mean(between(kl, 0.4, 0.6).values))} at half of the run, ${figure(change.before)} in its first quarter.`,
-      cure: `Raise trainer_common.kl_loss_coef${run.settings.usesKl === false ? ' (with trainer_common.use_kl_loss: true)' : ''}, or lower ${setting('trainer_common.optim.lr', run.settings.rate)}.`,
+      cure: `${run.settings.usesKl === false ? 'Set trainer_common.use_kl_loss: true, raise' : 'Raise'} trainer_common.kl_loss_coef, or lower ${setting('trainer_common.optim.lr', run.settings.rate)}.`,
       since: end.steps[0] ?? 0,
       taken: Math.min(1, change.after / (change.after + mostKl)),
     };

@@ -19,9 +19,10 @@ export const neverSolved: Cause = {
     if (success === undefined || success.rate >= mostSuccess || gains(run)) return undefined;
     const equal = equalShare(run, success.rate);
     if (equal === undefined || equal.share <= 0.5) return undefined;
+    const { groupSize } = run.settings;
     return {
       summary: `The model hardly solves any task: success on ${success.on} is ${formatRate(success.rate, success)}. In ${percent(equal.share)} of the groups ${equal.how} all rewards are equal, so they train nothing.`,
-      cure: `Use easier tasks (task_reader.difficulty leaves out those that are never solved), imitate successful transcripts first (debug.collect, then ajet sft), put example turns into the prompt, or raise ${setting('rollout.num_repeat', run.settings.groupSize)}.`,
+      cure: `Use easier tasks (task_reader.difficulty leaves out those that are never solved), imitate successful transcripts first (debug.collect, then ajet sft), put example turns into the prompt, or raise ${setting('rollout.num_repeat', groupSize)}.`,
       episodes: (run.episodes ?? [])
         .filter(({ success: isSuccess, phase }) => phase === 'train' && !isSuccess)
         .map(({ id }) => id),

@@ -23,9 +23,10 @@ export const stoppedLearning: Cause = {
     if (series === undefined || isGood(run)) return undefined;
     const flat = findFlat(series);
     if (flat === undefined) return undefined;
+    const { groupSize } = run.settings;
     return {
       summary: `The run stopped learning at step ${flat.step}: the reward rose from ${figure(flat.from)} to ${figure(flat.level)} before, and stayed there for the remaining ${flat.steps} steps.`,
-      cure: `See what the failing tasks share (ajet inspect). What helps most often: other or harder tasks, a larger group (${setting('rollout.num_repeat', run.settings.groupSize)}), a reward with more values, or the end of the run.`,
+      cure: `See what the failing tasks share (ajet inspect). What helps most often: other or harder tasks, a larger group (${setting('rollout.num_repeat', groupSize)}), a reward with more values, or the end of the run.`,
       ...((outcomeOf(run)?.rate ?? 0) < lowSuccess && { asks: 'change' as const }),
       since: flat.step,
       taken: flat.steps / series.values.length,

@@ -42,7 +42,7 @@ export const tooFewTasks: Cause = {
     if (!isByHeart && !isWithoutGain) return undefined;
     return {
       summary: `The model learns its ${trainingTasks} training tasks by heart: it trained each ${figure(passes)} times. Success on them rose from ${figure(trained.before)} to ${figure(trained.after)}, and on held-out tasks by ${formatChange(heldOut)}.`,
-      cure: 'Train on more tasks, of the same kind as the evaluation tasks; ajet can make some from documents or examples (task_reader.data_generation). Until then, end the run where held-out success is best (trainer_common.keep_best: success_rate).',
+      cure: 'Train on more tasks, of the same kind as the evaluation tasks; AgentJet makes some from documents or examples (task_reader.data_generation). Until then, end the run where held-out success is best (trainer_common.keep_best: success_rate).',
       episodes: (run.episodes ?? [])
         .filter(({ phase, step, success: isSolved }) => phase === 'evaluation' && step === lastStep && !isSolved)
         .map(({ id }) => id),
