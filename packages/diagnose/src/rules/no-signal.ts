@@ -96,7 +96,7 @@ function agreeing({ config, trained }: RunRecords, success: number): string {
       ];
   const why = hasNoVariety
     ? `The samples of a task hardly differ: entropy fell from ${first.toFixed(3)} to ${last.toFixed(4)}.`
-    : 'Each task is solved always or never.';
+    : 'The model solves a task in all episodes of its group or in none.';
   return `By chance, ${Math.round(100 * chance)}% of groups of ${numRepeat} would differ. ${why} What helps: ${listed(helps)}.`;
 }
 

@@ -102,7 +102,9 @@ describe('no signal', () => {
     const { found, steps } = open();
     steps(...agreeing);
     expect(found).toEqual([
-      expect.stringMatching(/By chance, 98% of groups of 8 would differ\. Each task is solved always or never\./),
+      expect.stringMatching(
+        /By chance, 98% of groups of 8 would differ\. The model solves a task in all episodes of its group or in none\./,
+      ),
     ]);
     const good = open();
     good.evaluations(evaluation(0, 0.95));

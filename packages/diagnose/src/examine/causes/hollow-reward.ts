@@ -19,7 +19,7 @@ export const hollowReward: Cause = {
   name: 'hollow_reward',
   needs: ['reward'],
   threshold:
-    'success gains under a quarter of what the reward gains, relative to their scales; or in groups with both, successes earn more than failures in under three quarters',
+    'relative to their scales, success gains under a quarter of what the reward gains; or successes earn more than failures in under three quarters of the groups that have both',
   explains: ['collapsed', 'no_spread', 'stopped_learning', 'no_gain', 'lost_variety'],
   look(run) {
     if (isGood(run)) return undefined;

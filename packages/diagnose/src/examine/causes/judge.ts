@@ -62,7 +62,7 @@ export const judgeUnstable: Cause = {
   name: 'judge_unstable',
   needs: ['episodes'],
   threshold:
-    'of episodes of a task with the same tokens, 5% have another reward than most of them; or of those with the same answer, 5% another success',
+    '5% of the episodes that have the same tokens as another episode of their task have a different reward, or 5% of those with the same answer have a different verdict',
   explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
   look(run) {
     if (isGood(run)) return undefined;

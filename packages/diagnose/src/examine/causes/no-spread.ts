@@ -10,7 +10,7 @@ export const noSpread: Cause = {
   name: 'no_spread',
   needs: ['equal_groups', 'success'],
   threshold:
-    'over half of the groups have equal rewards, and 20 points more than chance predicts for this success and group size',
+    'over half of the groups have equal rewards, and the share is 20 points above the one that chance predicts for this success and group size',
   explains: ['zero_gradients', 'stopped_learning', 'no_gain'],
   look(run) {
     const { equal_groups: equal, success } = run.figures;
@@ -24,7 +24,7 @@ export const noSpread: Cause = {
     const groups = countGroups(run, late);
     if (wilsonInterval(observed, groups).low <= Math.max(0.5, chance + 0.2)) return undefined;
     return {
-      summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(mean(rates), wilsonInterval(mean(rates), groups))} in groups of ${groupSize}. Each task is solved always or never.`,
+      summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(mean(rates), wilsonInterval(mean(rates), groups))} in groups of ${groupSize}. The model solves a task in all episodes of its group or in none.`,
       cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${setting('rollout.temperature', run.settings.temperature)}.`,
       episodes: examples(run),
       taken: observed,

@@ -21,7 +21,7 @@ export const onePart: Cause = {
   name: 'one_part',
   needs: ['parts'],
   threshold:
-    'within groups, one part explains 80% of the reward and prefers successes in under three quarters of them, or the other part never paid; or, with metrics alone, one part explains 80% of how the reward differs from step to step, has stopped rising, and another part that still rises or never paid explains under 10%',
+    'within groups, one part explains 80% of the differences of the reward. In addition, it is higher for successes in under three quarters of the groups, or another part never paid. With metrics alone: one part explains 80% of the changes from step to step and no longer rises, and another part, which still rises or never paid, explains under 10%',
   explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
   look(run) {
     if (run.episodes !== undefined) return ownerInGroups(run);

@@ -33,7 +33,7 @@ export const rateTooLow: Cause = {
     if (pairs.length < leastTasks || same.length < leastSame * pairs.length || steps(run) < 5) return undefined;
     return {
       summary: `The training hardly changed the model: ${same.length} of ${pairs.length} held-out tasks (${percent(same.length / pairs.length)}) are answered token by token as before it.`,
-      cure: `Raise ${setting('trainer_common.optim.lr', run.settings.rate)}, three times at first. With LoRA, 10 times the rate of full training is usual. If the rate is right, see whether groups have equal rewards.`,
+      cure: `Raise ${setting('trainer_common.optim.lr', run.settings.rate)}: begin with three times its value. With LoRA, 10 times the rate of full training is usual. If the rate is right, see whether groups have equal rewards.`,
       episodes: idsOf(same.map(({ after }) => after)),
       taken: same.length / pairs.length,
     };

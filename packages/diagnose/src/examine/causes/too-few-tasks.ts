@@ -16,7 +16,7 @@ export const tooFewTasks: Cause = {
   name: 'too_few_tasks',
   needs: ['success', 'evaluations'],
   threshold:
-    'training success above held-out success with 95% intervals apart, and each task trained 10 times with a gap of 0.25, or 3 times while held-out success gains under a quarter of what training gains',
+    'training success is above held-out success, and their 95% intervals are apart. In addition, each task was trained 10 times and the gap is 0.25, or each was trained 3 times and held-out success gains under a quarter of what training success gains',
   explains: [
     'lost_variety',
     'no_gain',
