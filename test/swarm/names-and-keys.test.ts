@@ -107,7 +107,7 @@ it("lets a commander's key speak for every client, and keeps the client's key", 
 it('gives an episode and its key to nobody who repeats the claim id of another key or client', async () => {
   const { server, w1, w2 } = await startWithKeys();
   const id = await claim(server, 'c1', { life: '1', key: w1 });
-  const refused = { error: { code: 'foreign_episode', message: expect.stringContaining('Choose another one') } };
+  const refused = { error: { code: 'foreign_episode', message: expect.stringContaining('Choose a new random id') } };
   expect(await post(server, '/episodes', claimOf('c1', '1', 'bob'), w2)).toMatchObject(refused);
   expect(await post(server, '/episodes', claimOf('c1', '1', 'bob'), w1)).toMatchObject(refused);
   expect(await claim(server, 'c1', { life: '1', key: w1 })).toBe(id);

@@ -78,3 +78,21 @@ const lastReader = 'e2a79bc1';
 /** Returns the message that refuses a file or a folder of an older version. */
 export const tellOlderFormat = (what: string): string =>
   `${what} was written in an older format, which this version does not read. Read it with AgentJet at commit ${lastReader}, or begin a new run.`;
+
+/**
+ * Codes of errors that mean that a judge or an environment is broken or missing, or that a task cannot be given to the
+ * agent. The agent did not fail then, but another attempt would not help.
+ */
+const othersCodes: ReadonlySet<string> = new Set([
+  'judge_failed',
+  'bad_verdict',
+  'no_judge',
+  'bad_answer',
+  'not_opened',
+  'task_refused',
+]);
+
+/** True if the agent itself failed. Only such a failure may count as a wrong answer. */
+export function isAgentsFailure({ code, outage }: { readonly code: string; readonly outage?: unknown }): boolean {
+  return outage === undefined && !othersCodes.has(code);
+}

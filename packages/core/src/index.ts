@@ -1,4 +1,4 @@
-export { tellOlderFormat } from './errors.js';
+export { isAgentsFailure, tellOlderFormat } from './errors.js';
 export type {
   AssistantMessage,
   ChatDelta,
@@ -47,8 +47,6 @@ export type {
 } from './backbone.js';
 export { outsideOfSet, truncationOf, wholeVocabulary } from './backbone.js';
 export type { Task, Verdict, WorkflowOutput } from './task.js';
-export { kindOf } from './task-kind.js';
-export { isAgentsFailure } from './agents-failure.js';
 export {
   abortedByCaller,
   AgentJetError,

@@ -11,3 +11,4 @@ export {
   type TaskScore,
 } from './success-interval.js';
 export { successByKind, toSuccessRecord, type KindScore, type KindSuccess } from './success-record.js';
+export { kindOf } from './task-kind.js';

@@ -1,4 +1,5 @@
-import { kindOf, type Task } from '@agentjet/core';
+import type { Task } from '@agentjet/core';
+import { kindOf } from '@agentjet/core/success';
 
 /** The kind of a group's task, from the first episode that has a kind. An attempt that was lost in a swarm has none. */
 export function kindOfGroup(

@@ -1,4 +1,5 @@
-import { isAgentsFailure, isJsonObject, kindOf, type JsonObject } from '@agentjet/core';
+import { isAgentsFailure, isJsonObject, type JsonObject } from '@agentjet/core';
+import { kindOf } from '@agentjet/core/success';
 import type { EpisodePhase } from '../episode-record.js';
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, kindOf, valueAtPath } from '@agentjet/core';
+import { isJsonObject, valueAtPath } from '@agentjet/core';
+import { kindOf } from '@agentjet/core/success';
 import { type RecordedEpisode, type RecordKeys, toEpisodeOutcome } from '@agentjet/run-folder';
 import type { EpisodeOf } from '../examined-run.js';
 
