@@ -14,6 +14,7 @@ const exempt = [
   'inputs, models, local-run, sft, job: repair the sentences of a fresh draw',
   'ledger, judges: rewrite the other comments and pages that need two readings',
   'inputs, models, local-run, sft, job: rewrite comments that need two readings',
+  'records, run, run-folder, generation, traces: say each fact in one reading',
 ];
 const lastBeforeTheRule = 'ba5b17a';
 
