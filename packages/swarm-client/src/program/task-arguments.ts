@@ -8,26 +8,28 @@ import { TaskError, type Task } from '@agentjet/core';
  */
 const mostBytes = 120 * 1024;
 
-/** The task as files, in the home folder of the episode. They have any size. */
-export type WrittenTask = { readonly queryFile: string; readonly taskFile: string };
+/** The task as files of any size, in the home folder of the episode. `json` is the content of `taskFile`. */
+export type WrittenTask = { readonly queryFile: string; readonly taskFile: string; readonly json: string };
 
 export function writeTask({ taskId, mainQuery, metadata }: Task, home: string): WrittenTask {
-  const written = { queryFile: path.join(home, 'query.txt'), taskFile: path.join(home, 'task.json') };
+  const json = JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata });
+  const written = { queryFile: path.join(home, 'query.txt'), taskFile: path.join(home, 'task.json'), json };
   writeFileSync(written.queryFile, mainQuery);
-  writeFileSync(written.taskFile, JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata }));
+  writeFileSync(written.taskFile, json);
   return written;
 }
 
 /** The environment variables of a task. `AJET_QUERY` and `AJET_TASK` are absent if they are too long for a variable. */
-export function taskVariables(task: Task, { queryFile, taskFile }: WrittenTask): NodeJS.ProcessEnv {
-  const { taskId, mainQuery, metadata } = task;
-  const whole = JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata });
+export function taskVariables(
+  { taskId, mainQuery }: Task,
+  { queryFile, taskFile, json }: WrittenTask,
+): NodeJS.ProcessEnv {
   return {
     AJET_TASK_ID: taskId,
     AJET_QUERY_FILE: queryFile,
     AJET_TASK_FILE: taskFile,
     ...(fits(mainQuery) && { AJET_QUERY: mainQuery }),
-    ...(fits(whole) && { AJET_TASK: whole }),
+    ...(fits(json) && { AJET_TASK: json }),
   };
 }
 

@@ -58,6 +58,8 @@ class EventStream {
   /** The number of the last record that was read, whether it was sent or not. */
   #seen: number;
   #isLive: boolean;
+  /** The file that is read. Earlier files were read to their end, and opening them again takes time. */
+  #file = -1;
   #stop = (): void => {};
 
   constructor(swarm: Swarm, from: number | undefined) {
@@ -105,11 +107,14 @@ class EventStream {
     const { store } = this.#swarm.context;
     const endsAt = performance.now() + partMs;
     let text = '';
-    for (const { number } of store.files())
+    for (const { number } of store.files()) {
+      if (number < this.#file) continue;
+      this.#file = number;
       for (const entry of store.read(number, 'events', this.#seen)) {
         text += this.#take(entry);
         if (performance.now() > endsAt) return { text, isLast: false };
       }
+    }
     return { text, isLast: true };
   }
 
