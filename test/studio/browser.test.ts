@@ -6,7 +6,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { nanoModelDir } from '@agentjet/nano';
 import { findLatestRun } from '@agentjet/run-folder';
-import { exportRun, openStudio, type OpenedStudio } from '@agentjet/studio';
+import { exportRunPage, openStudio, type OpenedStudio } from '@agentjet/studio';
 import { addSyntheticStep, openSyntheticRun, writeSyntheticRun, type SyntheticRun } from '@agentjet/studio/testing';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import type { Browser, Page } from 'playwright-core';
@@ -227,7 +227,7 @@ describe.skipIf(chromiumPath === undefined)('an exported run', () => {
 
   it('shows each view of the chosen episodes without a server', async () => {
     const folder = await findLatestRun(dir, 'first');
-    const { html, episodes, allEpisodes } = await exportRun(folder ?? '');
+    const { html, episodes, allEpisodes } = await exportRunPage(folder ?? '');
     expect([episodes, allEpisodes]).toEqual([28, 104]);
     const { page, problems, run } = await openExport(html);
     const { compare: _two, ...views } = viewsOf(run, run);
@@ -244,7 +244,7 @@ describe.skipIf(chromiumPath === undefined)('an exported run', () => {
 
   it('has figures and no text if it is redacted', async () => {
     const folder = await findLatestRun(dir, 'first');
-    const { page, run } = await openExport((await exportRun(folder ?? '', { isRedacted: true })).html);
+    const { page, run } = await openExport((await exportRunPage(folder ?? '', { isRedacted: true })).html);
     await show(page, `#/run/${run}/episodes`);
     expect(await page.locator('.count').textContent()).toBe('104 episodes');
     expect(await page.locator('main').textContent()).not.toMatch(/What is|not \d+/);
@@ -252,8 +252,8 @@ describe.skipIf(chromiumPath === undefined)('an exported run', () => {
   });
 
   it('is one run, which is named', async () => {
-    await expect(exportRun(dir)).rejects.toThrow(/contains \d runs\. Name one run/);
-    await expect(exportRun(path.join(dir, 'none'))).rejects.toThrow(/is not a run folder/);
+    await expect(exportRunPage(dir)).rejects.toThrow(/contains \d runs\. Name one run/);
+    await expect(exportRunPage(path.join(dir, 'none'))).rejects.toThrow(/is not a run folder/);
   });
 });
 

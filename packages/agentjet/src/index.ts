@@ -16,12 +16,12 @@ export type {
   AuditReport,
   PlayReport,
   ProbeReport,
-  Rate,
   RescoredEpisode,
   RescoreReport,
-  Score,
+  EpisodeScore,
   TemperatureReport,
 } from '@agentjet/job';
+export type { Rate } from '@agentjet/core/success';
 export type { Evaluation, JobEvent, JobListener, JobResult, SftResult } from '@agentjet/records';
 export {
   openFrozenModel,

@@ -1,10 +1,10 @@
 import { findAlarms, findStandards, type Alarm, type AlarmRule, type Standards } from './find-alarms.js';
 import {
   estimatePaid,
-  isScored,
+  hasScore,
   meanReward,
   type Estimate,
-  type Outcome,
+  type PlayOutcome,
   type Played,
   type RewardScale,
 } from './outcomes.js';
@@ -64,7 +64,7 @@ export type AlarmReport = PlayReport & {
   readonly limit: number;
 };
 
-export type ReportParts = {
+export type AuditReportParts = {
   readonly played: readonly Played[];
   readonly spellings: readonly Played[];
   /** Alarms that were confirmed by other episodes. */
@@ -76,7 +76,7 @@ export type ReportParts = {
   readonly isInterrupted: boolean;
 };
 
-export function reportAudit(parts: ReportParts): AuditReport {
+export function reportAudit(parts: AuditReportParts): AuditReport {
   const { played, spellings, alarms, hasExpected, taskFields, seconds, isInterrupted } = parts;
   const { chance, right, scale } = findStandards(played, parts.scale);
   const outcomes = [...played, ...spellings].flatMap((each) => each.outcomes);
@@ -137,12 +137,12 @@ function reportStrategies(played: readonly Played[], scale: RewardScale): readon
   });
 }
 
-const count = (outcomes: readonly Outcome[], kind: Outcome['kind']): number =>
+const count = (outcomes: readonly PlayOutcome[], kind: PlayOutcome['kind']): number =>
   outcomes.filter((outcome) => outcome.kind === kind).length;
 
 function reportPlay(played: Played, scale: RewardScale): PlayReport {
   const { play, outcomes } = played;
-  const best = outcomes.filter(isScored).toSorted((one, other) => other.reward - one.reward)[0];
+  const best = outcomes.filter(hasScore).toSorted((one, other) => other.reward - one.reward)[0];
   const failure = outcomes.find((outcome) => outcome.kind === 'failed');
   return {
     way: play.way.name,

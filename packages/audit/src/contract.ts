@@ -14,22 +14,22 @@ export type Scene = {
 export type Line = {
   readonly text: string;
   readonly thoughts?: string;
-  readonly calls?: readonly Call[];
+  readonly calls?: readonly ScriptedCall[];
 };
 
 /** A tool call. Without arguments, the scripted model fills the tool's schema with the text of the line. */
-export type Call = { readonly name: string; readonly arguments?: string };
+export type ScriptedCall = { readonly name: string; readonly arguments?: string };
 
 /** Writes the answer to a call. `turn` counts the calls of the episode from 0. */
 export type Script = (request: ChatRequest, turn: number) => Line;
 
 /** What a way of play needs: an expected answer, or a part of the agent's requests. */
-export type Need = 'answer' | 'tools' | 'examples' | 'system' | 'tags';
+export type PlayNeed = 'answer' | 'tools' | 'examples' | 'system' | 'tags';
 
 /** One way to play a strategy. */
 export type Way = {
   readonly name: string;
-  readonly needs?: readonly Need[];
+  readonly needs?: readonly PlayNeed[];
   /** True for the play that writes nothing. */
   readonly isEmpty?: boolean;
   /** True if the way gives the answer in another spelling, which not every answer has. */
@@ -53,7 +53,7 @@ export type Strategy = {
 };
 
 /** A way that writes the same text in every call. */
-export function says(name: string, write: (scene: Scene) => string, needs: readonly Need[] = []): Way {
+export function says(name: string, write: (scene: Scene) => string, needs: readonly PlayNeed[] = []): Way {
   return {
     name,
     needs,
@@ -68,13 +68,13 @@ export function says(name: string, write: (scene: Scene) => string, needs: reado
 export function answers(
   name: string,
   write: (request: ChatRequest, scene: Scene) => string,
-  needs: readonly Need[] = [],
+  needs: readonly PlayNeed[] = [],
 ): Way {
   return { name, needs, open: (scene) => (request) => ({ text: write(request, scene) }) };
 }
 
 /** A way that writes the same line in every call, such as thoughts with an answer. */
-export function writes(name: string, write: (scene: Scene) => Line, needs: readonly Need[] = []): Way {
+export function writes(name: string, write: (scene: Scene) => Line, needs: readonly PlayNeed[] = []): Way {
   return {
     name,
     needs,

@@ -1,7 +1,7 @@
 /** The usual ways to mark a final answer. */
-export type Mark = { readonly name: string; readonly write: (answer: string) => string };
+export type AnswerMark = { readonly name: string; readonly write: (answer: string) => string };
 
-export const marks: readonly Mark[] = [
+export const marks: readonly AnswerMark[] = [
   { name: 'alone', write: (answer) => answer },
   { name: 'in a sentence', write: (answer) => `The answer is ${answer}.` },
   { name: 'after a label', write: (answer) => `Answer: ${answer}` },

@@ -2,21 +2,21 @@ import { wilsonInterval, type Interval } from '@agentjet/core/success';
 import type { Play } from './plan-plays.js';
 
 /** The outcome of one episode. `lost` episodes ended without a verdict because of an outage, and are not counted. */
-export type Outcome = { readonly taskId: string; readonly said: string } & (
+export type PlayOutcome = { readonly taskId: string; readonly said: string } & (
   | { readonly kind: 'scored'; readonly reward: number; readonly isSuccess: boolean }
   /** `reward` is what a run would give: null if it leaves the episode out. */
   | { readonly kind: 'failed'; readonly message: string; readonly reward: number | null }
   | { readonly kind: 'lost' }
 );
 
-export type Scored = Extract<Outcome, { readonly kind: 'scored' }>;
+export type Scored = Extract<PlayOutcome, { readonly kind: 'scored' }>;
 
 /** All episodes of one play. */
-export type Played = { readonly play: Play; readonly outcomes: readonly Outcome[] };
+export type Played = { readonly play: Play; readonly outcomes: readonly PlayOutcome[] };
 
-export const isScored = (outcome: Outcome): outcome is Scored => outcome.kind === 'scored';
+export const hasScore = (outcome: PlayOutcome): outcome is Scored => outcome.kind === 'scored';
 
-const rewardsOf = (outcomes: readonly Outcome[]): readonly number[] =>
+const rewardsOf = (outcomes: readonly PlayOutcome[]): readonly number[] =>
   outcomes.flatMap((outcome) => (outcome.kind === 'lost' || outcome.reward === null ? [] : [outcome.reward]));
 
 /** How rewards are read: which of them are paid, and on which scale. */
@@ -35,9 +35,9 @@ export type RewardScale = {
  * Reads the scale from all episodes. Without a given threshold, a reward is paid if it is at least as high as the
  * lowest reward of a success.
  */
-export function readScale(outcomes: readonly Outcome[], given: number | null): RewardScale {
+export function readScale(outcomes: readonly PlayOutcome[], given: number | null): RewardScale {
   const levels = [...new Set(rewardsOf(outcomes).map((reward) => Number(reward.toFixed(6))))].sort((a, b) => a - b);
-  const successes = outcomes.filter(isScored).flatMap(({ reward, isSuccess }) => (isSuccess ? [reward] : []));
+  const successes = outcomes.filter(hasScore).flatMap(({ reward, isSuccess }) => (isSuccess ? [reward] : []));
   const lowest = Math.min(0, levels[0] ?? 0);
   return {
     threshold: given ?? (successes.length === 0 ? null : Math.min(...successes)),
@@ -62,7 +62,7 @@ export type Estimate = Interval & { readonly value: number };
  */
 export function estimatePaid({ outcomes }: Played, scale: RewardScale): Estimate | null {
   const counted = outcomes.filter(({ kind }) => kind !== 'lost');
-  const numPaid = counted.filter((outcome) => isScored(outcome) && isPaid(outcome, scale)).length;
+  const numPaid = counted.filter((outcome) => hasScore(outcome) && isPaid(outcome, scale)).length;
   return counted.length === 0 ? null : estimateShare(numPaid / counted.length, counted.length);
 }
 

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '@agentjet/core';
-import type { Need, Script, Strategy, Way } from './contract.js';
+import type { PlayNeed, Script, Strategy, Way } from './contract.js';
 import { submittingTool } from './fill-schema.js';
 import { exampleAnswers, namedTags, systemText } from './requests.js';
 import { spellings } from './spellings.js';
@@ -8,7 +8,7 @@ import { spellings } from './spellings.js';
 export type Play = { readonly strategy: Strategy; readonly way: Way };
 
 /** What the first request of an episode shows to the model. */
-export function readNeeds(request: ChatRequest): readonly Need[] {
+export function readNeeds(request: ChatRequest): readonly PlayNeed[] {
   return [
     ...((request.tools?.length ?? 0) > 0 ? (['tools'] as const) : []),
     ...(exampleAnswers(request).length > 0 ? (['examples'] as const) : []),
@@ -21,7 +21,7 @@ export function readNeeds(request: ChatRequest): readonly Need[] {
  * Returns all plays that are possible. If the agent has tools, each text is also handed in through one of them, because
  * some agents read their answer from a tool call.
  */
-export function planPlays(strategies: readonly Strategy[], met: readonly Need[]): readonly Play[] {
+export function planPlays(strategies: readonly Strategy[], met: readonly PlayNeed[]): readonly Play[] {
   return strategies.flatMap((strategy) =>
     strategy.ways
       .filter(({ needs = [] }) => needs.every((need) => met.includes(need)))

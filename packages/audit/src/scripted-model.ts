@@ -8,7 +8,7 @@ import {
   type Random,
   type ToolCall,
 } from '@agentjet/core';
-import type { Call, Line, Script } from './contract.js';
+import type { ScriptedCall, Line, Script } from './contract.js';
 import { fillSchema, submittingTool } from './fill-schema.js';
 
 /** After this many calls, the model calls no more tools, so that an agent without a limit can end. */
@@ -73,7 +73,7 @@ function respond(request: ChatRequest, line: Line, { turn, random }: RespondOpti
 const toTokens = (numCharacters: number): number => Math.ceil(numCharacters / 4);
 
 /** A request that demands a tool call gets one, even if the script only writes text. */
-function chooseCalls({ tools = [], toolChoice = 'auto' }: ChatRequest, { calls = [] }: Line): readonly Call[] {
+function chooseCalls({ tools = [], toolChoice = 'auto' }: ChatRequest, { calls = [] }: Line): readonly ScriptedCall[] {
   if (tools.length === 0 || toolChoice === 'none') return [];
   if (calls.length > 0 || toolChoice === 'auto') return calls;
   const name = typeof toolChoice === 'object' ? toolChoice.name : submittingTool(tools)?.name;
@@ -82,7 +82,7 @@ function chooseCalls({ tools = [], toolChoice = 'auto' }: ChatRequest, { calls =
 
 function toToolCall(
   { tools = [] }: ChatRequest,
-  call: Call,
+  call: ScriptedCall,
   { text, random, id }: { readonly text: string; readonly random: Random; readonly id: string },
 ): ToolCall {
   const parameters = tools.find(({ name }) => name === call.name)?.parameters ?? {};

@@ -76,16 +76,16 @@ async function run(command: Command, flags: JudgeFlags, overrides: readonly stri
   if (stray !== undefined) return refuse(`${toFlag(stray)} has no effect with --${question}. Leave it out.`);
   const { conf, examples: file, run: folder } = flags;
   if (folder !== undefined) {
-    const { rescoreRun } = await import('./commands/rescore-run.js');
-    return rescoreRun({ ...flags, run: folder }, overrides);
+    const { printRescore } = await import('./commands/rescore-run.js');
+    return printRescore({ ...flags, run: folder }, overrides);
   }
   if (conf === undefined) return refuse(`--${question} needs --conf <file.yaml>, the YAML file of the job.`);
   if (file !== undefined) {
     const { judgeExamples } = await import('./commands/judge-examples.js');
     return judgeExamples({ ...flags, conf, examples: file }, overrides);
   }
-  const { auditReward } = await import('./commands/audit-reward.js');
-  return auditReward({ ...flags, conf }, overrides);
+  const { printAudit } = await import('./commands/audit-reward.js');
+  return printAudit({ ...flags, conf }, overrides);
 }
 
 const toFlag = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

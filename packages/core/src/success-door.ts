@@ -3,10 +3,13 @@ export {
   formatChange,
   formatRate,
   pairedDifference,
+  rateOf,
   successInterval,
   successRate,
+  toRate,
   wilsonInterval,
   type Interval,
+  type Rate,
   type RateDifference,
   type TaskScore,
 } from './success-interval.js';

@@ -10,6 +10,9 @@ export type TaskScore = { readonly successes: number; readonly trials: number };
 
 export type RateDifference = Interval & { readonly difference: number };
 
+/** A success rate with its 95% interval. */
+export type Rate = Interval & { readonly rate: number };
+
 /** The quantile of the normal distribution that leaves 2.5% on each side. */
 const z = 1.959963984540054;
 
@@ -67,6 +70,16 @@ export function pairedDifference(before: readonly TaskScore[], after: readonly T
     high: Math.min(1, difference + margin(ofAfter.high - rateAfter, rateBefore - ofBefore.low)),
   };
 }
+
+/** The success rate of these scores with its 95% interval. */
+export const rateOf = (scores: readonly TaskScore[]): Rate => ({
+  rate: successRate(scores),
+  ...successInterval(scores),
+});
+
+/** The same, or null if there are no trials. */
+export const toRate = (scores: readonly TaskScore[]): Rate | null =>
+  scores.some(({ trials }) => trials > 0) ? rateOf(scores) : null;
 
 /**
  * The chance that the episodes of a group do not all succeed or all fail, if each succeeds with the chance `rate`. Only

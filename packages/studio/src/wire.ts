@@ -1,5 +1,6 @@
+import type { Rate, RateDifference } from '@agentjet/core/success';
 import type { Finding, Unseen } from '@agentjet/diagnose';
-import type { EpisodeOutcome, MetricsRecord } from '@agentjet/run-folder';
+import type { OutcomeInWords, MetricsRecord } from '@agentjet/run-folder';
 
 /** The JSON that the server sends and the page reads. Everything in it comes from the files of a run. */
 
@@ -9,16 +10,11 @@ import type { EpisodeOutcome, MetricsRecord } from '@agentjet/run-folder';
  */
 export type RunState = 'running' | 'finished' | 'failed' | 'stopped' | 'unreadable';
 
-/** A success rate with its 95% interval. */
-export type Rate = { readonly rate: number; readonly low: number; readonly high: number };
-
 export type EvaluationPoint = Rate & {
   readonly step: number;
   readonly episodes: number;
   readonly reward: number;
 };
-
-export type RateChange = { readonly difference: number; readonly low: number; readonly high: number };
 
 export type RunSummary = {
   readonly id: string;
@@ -38,7 +34,7 @@ export type RunSummary = {
   readonly rewardSteps: number;
   readonly before: EvaluationPoint | null;
   readonly after: EvaluationPoint | null;
-  readonly change: RateChange | null;
+  readonly change: RateDifference | null;
   /** Seconds of all steps and evaluations. */
   readonly seconds: number;
   readonly beganAt: string | null;
@@ -131,7 +127,7 @@ export type EpisodesChunk = {
 };
 
 /** Outcomes by `<step>.<offset>`. */
-export type Outcomes = Readonly<Record<string, EpisodeOutcome>>;
+export type Outcomes = Readonly<Record<string, OutcomeInWords>>;
 
 export type SearchResult = { readonly refs: readonly string[]; readonly isCut: boolean };
 
@@ -194,8 +190,6 @@ export type TimeBar = {
   readonly endedMs: number;
 };
 
-export type Fact = readonly [label: string, value: string];
-
 export type EpisodeView = {
   readonly id: string;
   readonly step: number;
@@ -208,8 +202,8 @@ export type EpisodeView = {
   readonly isSuccess: boolean;
   readonly parts: Readonly<Record<string, number>>;
   readonly seconds: number;
-  readonly outcome: EpisodeOutcome;
-  readonly facts: readonly Fact[];
+  readonly outcome: OutcomeInWords;
+  readonly facts: readonly (readonly [label: string, value: string])[];
   readonly said: readonly Said[];
   readonly times: readonly TimeBar[];
   readonly branches: readonly TreeBranch[];
@@ -230,7 +224,7 @@ export type GroupEpisode = {
   readonly trained: number;
   readonly advantage: number | null;
   readonly parts: Readonly<Record<string, number>>;
-  readonly outcome: EpisodeOutcome;
+  readonly outcome: OutcomeInWords;
 };
 
 export type GroupBranch = {
@@ -268,7 +262,7 @@ export type TaskView = {
     readonly repeat: number;
     readonly reward: number | null;
     readonly isSuccess: boolean;
-    readonly outcome: EpisodeOutcome;
+    readonly outcome: OutcomeInWords;
   }[];
 };
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { auditReward } from './audit-reward.js';
+import { printAudit } from './audit-reward.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'audit-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ beforeAll(() => {
   writeFileSync(path.join(folder, 'none.mjs'), workflow('undefined'));
 });
 
-async function run(file: string, flags: Partial<Parameters<typeof auditReward>[0]> = {}) {
+async function run(file: string, flags: Partial<Parameters<typeof printAudit>[0]> = {}) {
   const conf = path.join(folder, 'job.yaml');
   writeFileSync(
     conf,
@@ -39,7 +39,7 @@ async function run(file: string, flags: Partial<Parameters<typeof auditReward>[0
   const onOut = vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean(out.push(String(text))));
   const onErr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(err.push(String(text))));
   try {
-    const code = await auditReward({ conf, json: true, tasks: '8', ...flags }, []);
+    const code = await printAudit({ conf, json: true, tasks: '8', ...flags }, []);
     return { code, json: JSON.parse(out.at(-1) ?? 'null') as Record<string, unknown>, text: err.join('') };
   } finally {
     onOut.mockRestore();

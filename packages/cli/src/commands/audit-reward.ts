@@ -7,7 +7,7 @@ import { describeAudit } from './audit-lines.js';
 import { toCount, toNumber } from './number-flags.js';
 
 /** Runs `ajet judge --audit` and returns the exit code: 1 with `--fail-on paid` if there is an alarm. */
-export async function auditReward(
+export async function printAudit(
   { conf, ...flags }: JudgeFlags & { readonly conf: string },
   overrides: readonly string[],
 ): Promise<number> {

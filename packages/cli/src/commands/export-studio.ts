@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetError, ConfigError, toErrorMessage } from '@agentjet/core';
-import { exportRun } from '@agentjet/studio';
+import { exportRunPage } from '@agentjet/studio';
 import { createOutput } from '../output.js';
 import type { StudioExportFlags } from '../program.js';
 
@@ -9,7 +9,7 @@ import type { StudioExportFlags } from '../program.js';
 export async function exportStudio(run: string, flags: StudioExportFlags): Promise<number> {
   const output = createOutput(flags);
   const file = path.resolve(flags.output ?? `${path.basename(path.resolve(run))}.html`);
-  const { html, episodes, allEpisodes } = await exportRun(run, {
+  const { html, episodes, allEpisodes } = await exportRunPage(run, {
     ...(flags.episodes === undefined ? {} : { episodes: flags.episodes }),
     ...(flags.maxEpisodes === undefined ? {} : { maxEpisodes: toCount(flags.maxEpisodes) }),
     isRedacted: flags.redact === true,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createRunFolder } from '@agentjet/run-folder';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createProgram } from '../program.js';
-import { rescoreRun } from './rescore-run.js';
+import { printRescore } from './rescore-run.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'rescore-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,12 +40,12 @@ beforeAll(async () => {
   run = made.dir;
 });
 
-async function rescore(flags: Partial<Parameters<typeof rescoreRun>[0]> = {}, overrides: readonly string[] = []) {
+async function rescore(flags: Partial<Parameters<typeof printRescore>[0]> = {}, overrides: readonly string[] = []) {
   const [out, err]: [string[], string[]] = [[], []];
   const onOut = vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean(out.push(String(text))));
   const onErr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(err.push(String(text))));
   try {
-    const code = await rescoreRun({ run, json: true, ...flags }, overrides);
+    const code = await printRescore({ run, json: true, ...flags }, overrides);
     return { code, json: JSON.parse(out.at(-1) ?? 'null') as Record<string, unknown>, text: err.join('') };
   } finally {
     onOut.mockRestore();

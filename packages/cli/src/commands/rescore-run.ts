@@ -7,14 +7,14 @@ import {
   ConfigError,
   type RescoredEpisode,
   type RescoreReport,
-  type Score,
+  type EpisodeScore,
 } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import type { JudgeFlags } from '../judge-program.js';
 import { createOutput } from '../output.js';
 
 /** Runs `ajet judge --run` and returns the exit code. */
-export async function rescoreRun(
+export async function printRescore(
   { run, conf, step, ...flags }: JudgeFlags & { readonly run: string },
   overrides: readonly string[],
 ): Promise<number> {
@@ -92,7 +92,7 @@ function describeMeans({ before, after }: RescoreReport): readonly string[] {
 const show = (reward: number): string => String(Number(reward.toFixed(4)));
 
 function describeChange({ episodeId, step, before, after }: RescoredEpisode): string {
-  const name = ({ reward, isSuccess }: Score): string => `${show(reward)}${isSuccess ? ' (success)' : ''}`;
+  const name = ({ reward, isSuccess }: EpisodeScore): string => `${show(reward)}${isSuccess ? ' (success)' : ''}`;
   const reason = after.reason === null ? '' : `  ${cutText(after.reason)}`;
   return `  ${episodeId}  step ${step}  ${name(before)} -> ${name(after)}${reason}`;
 }

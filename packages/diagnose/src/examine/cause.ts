@@ -5,7 +5,7 @@ import type { Finding } from './finding.js';
  * Records that a cause needs: figures, evaluations on held-out tasks, success in training or on held-out tasks, parts of
  * the reward, or episodes.
  */
-export type Need = FigureName | 'evaluations' | 'any success' | 'parts' | 'episodes';
+export type CauseNeed = FigureName | 'evaluations' | 'any success' | 'parts' | 'episodes';
 
 /** What a cause saw in a run. */
 export type Sighting = Pick<Finding, 'summary' | 'cure' | 'taken'> &
@@ -16,7 +16,7 @@ export type Cause = {
   /** The name in snake_case. */
   readonly name: string;
   /** The cause is looked for only if the run has all of these. */
-  readonly needs: readonly Need[];
+  readonly needs: readonly CauseNeed[];
   /** The limit that `look` uses, and the reason for it. */
   readonly threshold: string;
   /** Causes that follow from this one. They rank after it. */

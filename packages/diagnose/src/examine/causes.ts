@@ -1,7 +1,7 @@
 import type { Cause } from './cause.js';
 import { clippedAway } from './causes/clipped-away.js';
 import { collapsed } from './causes/collapsed.js';
-import { cutAnswers } from './causes/cut-answers.js';
+import { manyCutAnswers } from './causes/cut-answers.js';
 import { gradientSpikes } from './causes/gradient-spikes.js';
 import { hollowReward } from './causes/hollow-reward.js';
 import { klDrift } from './causes/kl-drift.js';
@@ -12,7 +12,7 @@ import { onePart } from './causes/one-part.js';
 import { solved } from './causes/solved.js';
 import { stoppedLearning } from './causes/stopped-learning.js';
 import { failedEpisodes } from './causes/failed-episodes.js';
-import { swallowedErrors } from './causes/swallowed-errors.js';
+import { manySwallowedErrors } from './causes/swallowed-errors.js';
 import { outages } from './causes/outages.js';
 import { stragglers } from './causes/stragglers.js';
 import { templateForks } from './causes/template-forks.js';
@@ -21,7 +21,7 @@ import { formatNotMet } from './causes/format-not-met.js';
 import { judgeUndecided, judgeUnstable } from './causes/judge.js';
 import { temperatureTooHigh, temperatureTooLow } from './causes/temperature.js';
 import { noSpread } from './causes/no-spread.js';
-import { oneKind } from './causes/one-kind.js';
+import { oneKindLearned } from './causes/one-kind.js';
 import { tooFewTasks } from './causes/too-few-tasks.js';
 import { samplerGap } from './causes/sampler-gap.js';
 import { rateTooLow } from './causes/rate-too-low.js';
@@ -31,7 +31,7 @@ import { zeroGradients } from './causes/zero-gradients.js';
 
 /** All causes that `examine` looks for. */
 export const causes: readonly Cause[] = [
-  cutAnswers,
+  manyCutAnswers,
   collapsed,
   lostVariety,
   neverSolved,
@@ -45,7 +45,7 @@ export const causes: readonly Cause[] = [
   onePart,
   stoppedLearning,
   failedEpisodes,
-  swallowedErrors,
+  manySwallowedErrors,
   outages,
   stragglers,
   templateForks,
@@ -57,7 +57,7 @@ export const causes: readonly Cause[] = [
   temperatureTooHigh,
   temperatureTooLow,
   noSpread,
-  oneKind,
+  oneKindLearned,
   tooFewTasks,
   samplerGap,
   rateTooLow,

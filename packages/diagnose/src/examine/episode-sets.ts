@@ -1,6 +1,6 @@
 import { wilsonInterval } from '@agentjet/core/success';
 import type { EpisodeOf, ExaminedRun } from './examined-run.js';
-import { mean } from './figures/series.js';
+import { meanOf } from './figures/series.js';
 
 /** The training episodes without those of the first steps. `from` is the share of the steps that is left out. */
 export function trainingEpisodes({ episodes = [] }: ExaminedRun, from = 0): readonly EpisodeOf[] {
@@ -11,7 +11,7 @@ export function trainingEpisodes({ episodes = [] }: ExaminedRun, from = 0): read
 }
 
 /** Groups episodes by a key. The groups are in the order in which their keys first occur. */
-export function groupBy(
+export function groupEpisodes(
   episodes: readonly EpisodeOf[],
   keyOf: (episode: EpisodeOf) => string,
 ): ReadonlyMap<string, readonly EpisodeOf[]> {
@@ -27,7 +27,7 @@ export function groupBy(
 
 /** The episodes of a task that were sampled in one step. */
 export const groupsOf = (episodes: readonly EpisodeOf[]): readonly (readonly EpisodeOf[])[] => [
-  ...groupBy(episodes, ({ step, group }) => `${step} ${group}`).values(),
+  ...groupEpisodes(episodes, ({ step, group }) => `${step} ${group}`).values(),
 ];
 
 export type SameTokens = { readonly compared: number; readonly same: readonly EpisodeOf[]; readonly share: number };
@@ -65,13 +65,13 @@ export function comparePreference(
   groups: readonly (readonly EpisodeOf[])[],
   valueOf: (episode: EpisodeOf) => number,
 ): Preference {
-  const meanOf = (episodes: readonly EpisodeOf[]): number => mean(episodes.map(valueOf));
+  const meanValue = (episodes: readonly EpisodeOf[]): number => meanOf(episodes.map(valueOf));
   const mixed = groups.flatMap((group) => {
     const completed = group.filter(({ status }) => status === 'completed');
     if (new Set(completed.map(valueOf)).size < 2) return [];
     const good = completed.filter(({ success }) => success);
     const bad = completed.filter(({ success }) => !success);
-    return good.length === 0 || bad.length === 0 ? [] : [{ bad, agrees: meanOf(good) > meanOf(bad) }];
+    return good.length === 0 || bad.length === 0 ? [] : [{ bad, agrees: meanValue(good) > meanValue(bad) }];
   });
   const against = mixed.filter(({ agrees }) => !agrees);
   return {
@@ -95,4 +95,4 @@ export function mostFrequent(
   return first && { value: first[0], count: first[1] };
 }
 
-export const idsOf = (episodes: readonly EpisodeOf[]): readonly string[] => episodes.map(({ id }) => id);
+export const episodeIds = (episodes: readonly EpisodeOf[]): readonly string[] => episodes.map(({ id }) => id);

@@ -1,13 +1,13 @@
 import { createRandom } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { examine } from './examine.js';
-import type { EvaluationPoint, ExaminedRun, FigureName } from './examined-run.js';
-import { emptySeries, type Series } from './figures/series.js';
+import type { ExaminedEvaluation, ExaminedRun, FigureName } from './examined-run.js';
+import { emptySeries, type FigureSeries } from './figures/series.js';
 
 const numSteps = 60;
 
 /** A figure with noise, from the same seed each time. */
-function draw(valueAt: (share: number) => number, noise = 0.02): Series {
+function draw(valueAt: (share: number) => number, noise = 0.02): FigureSeries {
   const { next } = createRandom(11);
   const steps = Array.from({ length: numSteps }, (_, at) => at + 1);
   return {
@@ -17,8 +17,8 @@ function draw(valueAt: (share: number) => number, noise = 0.02): Series {
 }
 
 type Changes = {
-  readonly figures?: Readonly<Partial<Record<FigureName, Series>>>;
-  readonly evaluations?: readonly EvaluationPoint[];
+  readonly figures?: Readonly<Partial<Record<FigureName, FigureSeries>>>;
+  readonly evaluations?: readonly ExaminedEvaluation[];
 };
 
 /** A run whose success rises from 0.2 to 0.6. */

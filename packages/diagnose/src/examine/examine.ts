@@ -1,4 +1,4 @@
-import type { Cause, Need } from './cause.js';
+import type { Cause, CauseNeed } from './cause.js';
 import { causes as allCauses } from './causes.js';
 import type { ExaminedRun } from './examined-run.js';
 import type { Examination, Finding } from './finding.js';
@@ -13,7 +13,7 @@ const mostTaken = 0.8;
 /** Looks for each cause in the records of a run. */
 export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses): Examination {
   // The reward of a run may have no parts. Then there is nothing to look at.
-  const isMissed = (need: Need): boolean => need !== 'parts' || run.source !== 'run folder';
+  const isMissed = (need: CauseNeed): boolean => need !== 'parts' || run.source !== 'run folder';
   const looked = causes.map((cause) => ({ cause, lacks: cause.needs.filter((need) => !has(run, need)) }));
   const findings = looked.flatMap(({ cause, lacks }) => (lacks.length === 0 ? toFinding(cause, run) : []));
   return {
@@ -25,7 +25,7 @@ export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses):
   };
 }
 
-function has(run: ExaminedRun, need: Need): boolean {
+function has(run: ExaminedRun, need: CauseNeed): boolean {
   if (need === 'evaluations') return run.evaluations.length > 0;
   if (need === 'any success') return outcomeOf(run) !== undefined;
   if (need === 'parts') return run.parts.size > 0;

@@ -1,5 +1,6 @@
+import type { Rate } from '@agentjet/core/success';
 import type { Examination } from './finding.js';
-import type { Series } from './figures/series.js';
+import type { FigureSeries } from './figures/series.js';
 
 /** The names of the figures that causes read. Every source maps its metrics to these names. */
 export const figureNames = [
@@ -21,7 +22,7 @@ export const figureNames = [
 export type FigureName = (typeof figureNames)[number];
 
 /** An evaluation on held-out tasks. */
-export type EvaluationPoint = {
+export type ExaminedEvaluation = {
   readonly step: number;
   /** Success from 0 to 1, or a score of any scale if the source has no success. */
   readonly score: number;
@@ -30,10 +31,7 @@ export type EvaluationPoint = {
   readonly high?: number;
   readonly temperature?: number;
   /** Success by kind of task. */
-  readonly kinds?: ReadonlyMap<
-    string,
-    { readonly rate: number; readonly low: number; readonly high: number; readonly tasks: number }
-  >;
+  readonly kinds?: ReadonlyMap<string, Rate & { readonly tasks: number }>;
 };
 
 /** The settings that causes quote. A setting is absent if the source does not know it. */
@@ -92,12 +90,12 @@ export type EpisodeOf = {
 export type ExaminedRun = {
   readonly source: Examination['source'];
   readonly steps: number;
-  readonly figures: Readonly<Partial<Record<FigureName, Series>>>;
+  readonly figures: Readonly<Partial<Record<FigureName, FigureSeries>>>;
   /** The number of groups in each step, as far as it is known. */
-  readonly groups: Series;
+  readonly groups: FigureSeries;
   /** The parts of the reward by name. */
-  readonly parts: ReadonlyMap<string, Series>;
-  readonly evaluations: readonly EvaluationPoint[];
+  readonly parts: ReadonlyMap<string, FigureSeries>;
+  readonly evaluations: readonly ExaminedEvaluation[];
   readonly settings: ExaminedSettings;
   /** The number of training tasks. */
   readonly trainingTasks?: number;

@@ -1,14 +1,14 @@
 import { wilsonInterval, type Interval } from '@agentjet/core/success';
-import type { EvaluationPoint, ExaminedRun } from './examined-run.js';
-import { changeBetween, type Change, rises } from './figures/change.js';
-import { between, mean, noiseOf, toSeries, type Series } from './figures/series.js';
+import type { ExaminedEvaluation, ExaminedRun } from './examined-run.js';
+import { changeBetween, type FigureChange, rises } from './figures/change.js';
+import { between, meanOf, noiseIn, toSeries, type FigureSeries } from './figures/series.js';
 
 /** From this success on, a run counts as learned: what remains is a matter of tasks and not of training. */
 const goodSuccess = 0.8;
 
-export type Outcome = Interval & { readonly rate: number; readonly on: 'held-out tasks' | 'training tasks' };
+export type MeasuredSuccess = Interval & { readonly rate: number; readonly on: 'held-out tasks' | 'training tasks' };
 
-export const evaluationSeries = (evaluations: readonly EvaluationPoint[]): Series =>
+export const evaluationSeries = (evaluations: readonly ExaminedEvaluation[]): FigureSeries =>
   toSeries(
     evaluations,
     ({ step }) => step,
@@ -16,44 +16,44 @@ export const evaluationSeries = (evaluations: readonly EvaluationPoint[]): Serie
   );
 
 /** Whether the scores are shares, so that they can be compared with success. */
-export const areShares = (evaluations: readonly EvaluationPoint[]): boolean =>
+export const areShares = (evaluations: readonly ExaminedEvaluation[]): boolean =>
   evaluations.length > 0 && evaluations.every(({ score }) => score >= 0 && score <= 1);
 
 /** Success at the end of the run, on held-out tasks if they were evaluated. Undefined if nothing says it. */
-export function outcomeOf(run: ExaminedRun): Outcome | undefined {
+export function outcomeOf(run: ExaminedRun): MeasuredSuccess | undefined {
   const last = lastEvaluations(run);
   return last ?? trainingSuccess(run, 0.75);
 }
 
 /** Success on the training tasks between two shares of the run. Each group counts as one trial of the interval. */
-export function trainingSuccess(run: ExaminedRun, from: number, to = 1): Outcome | undefined {
+export function trainingSuccess(run: ExaminedRun, from: number, to = 1): MeasuredSuccess | undefined {
   const { success } = run.figures;
   if (success === undefined || success.values.length === 0) return undefined;
   const stretch = between(success, from, to);
-  const rate = mean(stretch.values);
+  const rate = meanOf(stretch.values);
   return { rate, ...wilsonInterval(rate, countGroups(run, stretch)), on: 'training tasks' };
 }
 
 /** The number of groups in these steps. A step whose groups were not counted has one. */
-export function countGroups({ groups }: ExaminedRun, { steps }: Series): number {
+export function countGroups({ groups }: ExaminedRun, { steps }: FigureSeries): number {
   const counts = new Map(groups.steps.map((step, at) => [step, groups.values[at] ?? 1]));
   return steps.reduce((sum, step) => sum + (counts.get(step) ?? 1), 0);
 }
 
-function lastEvaluations({ evaluations }: ExaminedRun): Outcome | undefined {
+function lastEvaluations({ evaluations }: ExaminedRun): MeasuredSuccess | undefined {
   const last = evaluations.at(-1);
   if (last === undefined || !areShares(evaluations)) return undefined;
   if (last.low !== undefined && last.high !== undefined)
     return { rate: last.score, low: last.low, high: last.high, on: 'held-out tasks' };
   const series = evaluationSeries(evaluations);
   const stretch = between(series, 0.75, 1);
-  const rate = mean(stretch.values);
-  const margin = (1.96 * (noiseOf(series) ?? 0.5)) / Math.sqrt(stretch.values.length);
+  const rate = meanOf(stretch.values);
+  const margin = (1.96 * (noiseIn(series) ?? 0.5)) / Math.sqrt(stretch.values.length);
   return { rate, low: Math.max(0, rate - margin), high: Math.min(1, rate + margin), on: 'held-out tasks' };
 }
 
 /** The change of the held-out score from the first evaluation to the last ones. Undefined with fewer than two. */
-export function heldOutChange({ evaluations }: ExaminedRun): Change | undefined {
+export function heldOutChange({ evaluations }: ExaminedRun): FigureChange | undefined {
   const [first, last] = [evaluations[0], evaluations.at(-1)];
   if (first === undefined || last === undefined || first.step >= last.step) return undefined;
   const [before, after] = [marginsOf(first), marginsOf(last)];
@@ -72,7 +72,11 @@ export function heldOutChange({ evaluations }: ExaminedRun): Change | undefined 
 }
 
 /** How far the interval reaches below and above the score. */
-function marginsOf({ score, low, high }: EvaluationPoint): { readonly down: number; readonly up: number } | undefined {
+function marginsOf({
+  score,
+  low,
+  high,
+}: ExaminedEvaluation): { readonly down: number; readonly up: number } | undefined {
   return low === undefined || high === undefined ? undefined : { down: score - low, up: high - score };
 }
 

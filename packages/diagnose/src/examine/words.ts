@@ -1,5 +1,5 @@
 import { formatRate } from '@agentjet/core/success';
-import type { Outcome } from './outcome.js';
+import type { MeasuredSuccess } from './outcome.js';
 
 /** "12%", or "0.4%" for a share below 1%. */
 export function percent(share: number): string {
@@ -8,11 +8,11 @@ export function percent(share: number): string {
 }
 
 /** "lr (now 0.1)", or the name alone if the value is not known. */
-export const setting = (name: string, value: number | undefined): string =>
+export const nameSetting = (name: string, value: number | undefined): string =>
   value === undefined ? name : `${name} (now ${value})`;
 
 /** "success on held-out tasks is 0.480 (95% 0.440-0.520)" */
-export const describeOutcome = (outcome: Outcome): string =>
+export const describeOutcome = (outcome: MeasuredSuccess): string =>
   `success on ${outcome.on} is ${formatRate(outcome.rate, outcome)}`;
 
 /** Three digits, or an exponent for a number that three digits cannot show. */

@@ -1,11 +1,11 @@
 import type { MetricsRecord } from '@agentjet/run-folder';
+import { collapsedShare } from '../limits.js';
 import type { Rule, RunRecords } from '../rule.js';
 import { stepsKept } from '../rule.js';
 import { meanSuccess, nameSteps } from '../sums.js';
 
-/** Entropy is lost below 5% of its value at the start, and success is lost below half of its best value. */
+/** Entropy is lost below 5% of its value at the start. */
 const entropyShare = 0.05;
-const successShare = 0.5;
 
 /**
  * Finds a model that has lost both its variety and its success. Low entropy alone is normal for a model that learns an
@@ -26,7 +26,7 @@ export function collapseOf(records: RunRecords): string | undefined {
   const best = highest(measured);
   const last = measured.slice(-2);
   if (entropy === undefined || best === undefined || last.length < 2) return undefined;
-  const limit = successShare * successOf(best);
+  const limit = collapsedShare * successOf(best);
   if (!last.every((line) => line.step > best.step && successOf(line) < limit)) return undefined;
   const rates = last.map((line) => successOf(line).toFixed(3)).join(' and ');
   return `The model has collapsed: success was ${rates} in the last two evaluations, after ${successOf(best).toFixed(3)} at step ${best.step}, and ${entropy}. ${remedy(records, best.step)}`;
@@ -38,7 +38,7 @@ function collapseInTraining(records: RunRecords): string | undefined {
   const entropy = entropyLost(records);
   if (entropy === undefined || steps.length < stepsKept) return undefined;
   const success = meanSuccess(steps);
-  if (success >= successShare * bestSuccess) return undefined;
+  if (success >= collapsedShare * bestSuccess) return undefined;
   return `The model has collapsed: success in training is ${success.toFixed(3)} over ${nameSteps(steps)}, after ${bestSuccess.toFixed(3)} before, and ${entropy}. ${remedy(records)}`;
 }
 

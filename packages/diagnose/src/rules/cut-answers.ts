@@ -1,12 +1,6 @@
+import { leastAnswers, leastCut } from '../limits.js';
 import type { Rule } from '../rule.js';
-
-/** The smallest share that is reported. A few answers are cut in most runs, and a smaller share does little harm. */
-const leastShare = 0.05;
-/** The rule needs at least this many answers. With fewer answers, a share of 5% cannot be measured. */
-const leastAnswers = 20;
-
-const sum = (values: readonly (number | undefined)[]): number =>
-  values.reduce<number>((total, value = 0) => total + value, 0);
+import { sumOf } from '../sums.js';
 
 /**
  * Finds answers that end at the token limit. The agent gets an unfinished answer, and the policy gets a reward for it.
@@ -14,9 +8,9 @@ const sum = (values: readonly (number | undefined)[]): number =>
 export const cutAnswers: Rule = {
   name: 'cut_answers',
   find({ steps, config }) {
-    const answers = sum(steps.map((step) => step['answers']));
-    const cut = sum(steps.map((step) => step['answers_cut']));
-    if (answers < leastAnswers || cut / answers < leastShare) return undefined;
+    const answers = sumOf(steps, 'answers');
+    const cut = sumOf(steps, 'answers_cut');
+    if (answers < leastAnswers || cut / answers < leastCut) return undefined;
     const { maxResponseLengthInOneTurn: limit, maxModelLen } = config.rollout;
     const where = steps.length === 1 ? `of step ${steps[0]?.step}` : `of the last ${steps.length} steps`;
     return {

@@ -1,10 +1,11 @@
 import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
+import { lowestSuccess } from '../limits.js';
 import type { RuleFinding, Rule, RunRecords } from '../rule.js';
 import { meanSuccess, nameSteps, sumOf } from '../sums.js';
 
-/** With a success rate above `high` the model has learned its tasks, and below `low` it hardly solves any. */
-const [low, high] = [0.1, 0.9];
+/** With a success rate above this one, the model has learned its tasks. */
+const high = 0.9;
 
 /**
  * Finds runs in which most groups have equal rewards and train nothing, although the model does not solve its tasks.
@@ -28,7 +29,7 @@ type Counts = { readonly groups: number; readonly skipped: number; readonly fail
 function explain(records: RunRecords, counts: Counts): RuleFinding | undefined {
   const { steps, evaluations } = records;
   const success = meanSuccess(steps);
-  if (success < low) return { message: `${describe(records, counts)} ${tooHard(records, success)}` };
+  if (success < lowestSuccess) return { message: `${describe(records, counts)} ${tooHard(records, success)}` };
   if (success > high) {
     const isStart = steps[0]?.step === 1;
     return isStart ? { message: `${describe(records, counts)} ${tooEasy}` } : undefined;

@@ -1,5 +1,5 @@
 import { BackboneError } from '@agentjet/core';
-import { pairedDifference, successInterval, successRate, type RateDifference } from '@agentjet/core/success';
+import { pairedDifference, rateOf, type Rate, type RateDifference } from '@agentjet/core/success';
 import type { EpisodeRow } from '@agentjet/run-folder';
 import type { OutcomeReader } from './read-outcomes.js';
 
@@ -32,8 +32,6 @@ export type ComparedEvaluations = {
   readonly leftOut: number;
 };
 
-type Rate = { readonly rate: number; readonly low: number; readonly high: number };
-
 /** Compares the first and the last evaluation of a run by task. Throws BackboneError `no_evaluations`. */
 export async function compareEvaluations(reader: OutcomeReader, runDir: string): Promise<ComparedEvaluations> {
   const steps = (await reader.readEvaluations()).map(({ step }) => step).toSorted((one, other) => one - other);
@@ -63,8 +61,6 @@ export async function compareEvaluations(reader: OutcomeReader, runDir: string):
     leftOut: new Set([...before.keys(), ...after.keys()]).size - tasks.length,
   };
 }
-
-const rateOf = (sides: readonly TaskSide[]): Rate => ({ rate: successRate(sides), ...successInterval(sides) });
 
 function toCompared(taskId: string, before: TaskSide, after: TaskSide): ComparedTask {
   const { kind } = after.episode;

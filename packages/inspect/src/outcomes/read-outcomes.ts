@@ -2,7 +2,7 @@ import { readTurnRecords } from '@agentjet/context-tracker';
 import {
   openRunFolder,
   type EpisodeIndex,
-  type EpisodeOutcome,
+  type OutcomeInWords,
   type EpisodeRow,
   type RecordedEpisode,
   type RunFolder,
@@ -11,7 +11,7 @@ import type { Tokenizer } from '@agentjet/tokenizer';
 import { loadRunTokenizer } from '../episode/run-tokenizer.js';
 
 /** The outcome of an episode in words, with its row of the index. */
-export type ShownOutcome = { readonly row: EpisodeRow; readonly outcome: EpisodeOutcome };
+export type ShownOutcome = { readonly row: EpisodeRow; readonly outcome: OutcomeInWords };
 
 /**
  * Reads what episodes were asked and what came of them. Records of older versions do not hold the last answer; it is

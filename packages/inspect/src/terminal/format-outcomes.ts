@@ -1,4 +1,4 @@
-import type { EpisodeOutcome, EpisodeRow } from '@agentjet/run-folder';
+import type { OutcomeInWords, EpisodeRow } from '@agentjet/run-folder';
 import type { ShownOutcome } from '../outcomes/read-outcomes.js';
 import { makeVisible } from './make-visible.js';
 import type { Palette } from './palette.js';
@@ -23,7 +23,7 @@ export function formatOutcome({ row, outcome }: ShownOutcome, layout: OutcomeLay
 }
 
 /** Formats the fields of an outcome that are known, each with its label. */
-function formatFields(outcome: EpisodeOutcome, layout: OutcomeLayout): readonly string[] {
+function formatFields(outcome: OutcomeInWords, layout: OutcomeLayout): readonly string[] {
   return labels.flatMap((label) => {
     const text = outcome[label];
     return text === undefined ? [] : formatField(label, text, layout);

@@ -8,7 +8,7 @@ import {
   suspectAlarms,
   type Alarm,
   type AuditReport,
-  type Need,
+  type PlayNeed,
   type Play,
   type Played,
   type Standards,
@@ -109,7 +109,7 @@ class Audit {
   }
 
   /** Plays one episode to see what the agent's requests have. */
-  async #look(): Promise<readonly Need[]> {
+  async #look(): Promise<readonly PlayNeed[]> {
     const [first] = this.#options.tasks;
     const empty = planPlays(strategies, []).filter(({ way }) => way.isEmpty === true);
     const requests: ChatRequest[] = [];

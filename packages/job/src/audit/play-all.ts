@@ -1,4 +1,4 @@
-import { createScriptedModel, hasSpelling, type Line, type Outcome, type Play, type Played } from '@agentjet/audit';
+import { createScriptedModel, hasSpelling, type Line, type PlayOutcome, type Play, type Played } from '@agentjet/audit';
 import { createRandom, cutText, deriveSeed, type ChatRequest, type Task } from '@agentjet/core';
 import { runPhase, type RolloutContext } from '@agentjet/local-run';
 import { isAgentsFailure, runEpisode, samplingDefaults, type Episode, type Policy } from '@agentjet/rollout';
@@ -105,7 +105,7 @@ class Stage {
 
   /** Sorts the episodes by play. A play is not counted on a task without the answer that it needs. */
   sort(episodes: readonly Episode[], isZero: boolean): readonly Played[] {
-    const byPlay = new Map<Play, Outcome[]>(this.#plays.map((play) => [play, []]));
+    const byPlay = new Map<Play, PlayOutcome[]>(this.#plays.map((play) => [play, []]));
     for (const episode of episodes) {
       const play = this.#playAt(episode.repeatIndex);
       if (play === undefined || !this.#isPossible(play, episode.task)) continue;
@@ -134,7 +134,10 @@ function describeLine({ text, thoughts, calls = [] }: Line): string {
   return cutText(parts.filter((part) => part !== '').join(' '));
 }
 
-function toOutcome(episode: Episode, { said, isZero }: { readonly said: string; readonly isZero: boolean }): Outcome {
+function toOutcome(
+  episode: Episode,
+  { said, isZero }: { readonly said: string; readonly isZero: boolean },
+): PlayOutcome {
   const { taskId } = episode.task;
   const turnRewards = episode.turnRewards?.reduce((sum, { value }) => sum + value, 0) ?? 0;
   if (episode.status === 'completed')

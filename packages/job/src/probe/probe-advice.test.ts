@@ -1,7 +1,8 @@
 import { createConfig } from '@agentjet/inputs/testing';
 import { expect, it } from 'vitest';
 import { adviseProbe, type AdviceParts } from './probe-advice.js';
-import type { Rate, TemperatureReport } from './probe-report.js';
+import type { Rate } from '@agentjet/core/success';
+import type { TemperatureReport } from './probe-report.js';
 
 const rate = (value: number): Rate => ({ rate: value, low: value, high: value });
 const report = (changes: Partial<TemperatureReport> = {}): TemperatureReport => ({

@@ -1,7 +1,8 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { CallForms } from '@agentjet/tokenizer';
 import { fittingToolCalls } from '@agentjet/tokenizer';
-import type { Rate, TemperatureReport } from './probe-report.js';
+import type { Rate } from '@agentjet/core/success';
+import type { TemperatureReport } from './probe-report.js';
 
 export type AdviceParts = {
   readonly config: CommonConfig;

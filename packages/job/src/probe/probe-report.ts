@@ -1,5 +1,5 @@
 import type { MeasuredLengths } from '@agentjet/core';
-import { successInterval, successRate, type Interval, type TaskScore } from '@agentjet/core/success';
+import type { Interval, Rate } from '@agentjet/core/success';
 
 /** What `ajet probe` found. */
 export type ProbeReport = {
@@ -37,9 +37,6 @@ export type TemperatureReport = {
   readonly unreadCalls: Rate | null;
 };
 
-/** A share in 0..1 with its 95% interval. */
-export type Rate = Interval & { readonly rate: number };
-
 /** An estimate with its range. */
 export type Range = Interval & { readonly value: number };
 
@@ -65,9 +62,3 @@ export type ChosenSetting = {
   readonly isKept: boolean;
   readonly reason: string;
 };
-
-/** Null if there are no trials. */
-export function toRate(scores: readonly TaskScore[]): Rate | null {
-  if (!scores.some(({ trials }) => trials > 0)) return null;
-  return { rate: successRate(scores), ...successInterval(scores) };
-}

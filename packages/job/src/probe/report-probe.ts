@@ -1,4 +1,5 @@
 import type { CommonConfig, Task } from '@agentjet/core';
+import { toRate } from '@agentjet/core/success';
 import { scoreGroups } from '@agentjet/probe';
 import type { Policy } from '@agentjet/rollout';
 import type { JobInputs } from '@agentjet/inputs';
@@ -7,7 +8,7 @@ import { chooseRunSettings, withSettings } from './choose-run-settings.js';
 import { forecastStep, type TimedPhase } from './forecast-step.js';
 import { toGroupRules } from './group-rules.js';
 import { adviseProbe } from './probe-advice.js';
-import { toRate, type ProbeReport } from './probe-report.js';
+import type { ProbeReport } from './probe-report.js';
 import type { ProbeTally } from './probe-tally.js';
 import { reportTemperature } from './report-temperature.js';
 

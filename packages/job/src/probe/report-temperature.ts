@@ -1,6 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import { groupSizes, scoreGroups, type GroupRules, type ProbedTask } from '@agentjet/probe';
-import { toRate, type Rate, type TemperatureReport } from './probe-report.js';
+import { toRate, type Rate } from '@agentjet/core/success';
+import type { TemperatureReport } from './probe-report.js';
 import type { ProbeTally } from './probe-tally.js';
 
 type ReportOptions = {

@@ -14,7 +14,7 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
  * latest of each agent that does not learn. Returns undefined if the record has turns but not their tokens, as in some
  * evaluations.
  */
-export function readTranscripts(
+export function readRecordedTranscripts(
   record: RecordedEpisode,
   tokenizer: ChatTokenizer | undefined,
 ): readonly AgentTranscript[] | undefined {

@@ -14,13 +14,13 @@ export type RescoreReport = {
   readonly after: ScoreMeans | null;
   /** Episodes whose reward or success changed. */
   readonly changes: readonly RescoredEpisode[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly LeftOutEpisodes[];
   readonly usage: JudgeUsage;
   readonly seconds: number;
   readonly isInterrupted: boolean;
 };
 
-export type Score = { readonly reward: number; readonly isSuccess: boolean; readonly reason: string | null };
+export type EpisodeScore = { readonly reward: number; readonly isSuccess: boolean; readonly reason: string | null };
 export type ScoreMeans = { readonly reward: number; readonly successRate: number };
 
 export type RescoredEpisode = {
@@ -28,12 +28,12 @@ export type RescoredEpisode = {
   readonly taskId: string;
   readonly step: number;
   readonly phase: 'train' | 'evaluation';
-  readonly before: Score;
-  readonly after: Score;
+  readonly before: EpisodeScore;
+  readonly after: EpisodeScore;
 };
 
 /** Episodes that were not scored again, for one reason. */
-export type LeftOut = { readonly reason: string; readonly episodes: number; readonly firstEpisode: string };
+export type LeftOutEpisodes = { readonly reason: string; readonly episodes: number; readonly firstEpisode: string };
 
 /** Rewards are recorded with all digits, so only rounding of the last digit is ignored. */
 const rounding = 1e-9;
@@ -41,9 +41,9 @@ const rounding = 1e-9;
 export const hasChanged = ({ before, after }: RescoredEpisode): boolean =>
   before.isSuccess !== after.isSuccess || Math.abs(before.reward - after.reward) > rounding;
 
-export function meanScore(scores: readonly Score[]): ScoreMeans | null {
+export function meanScore(scores: readonly EpisodeScore[]): ScoreMeans | null {
   if (scores.length === 0) return null;
-  const meanOf = (valueOf: (score: Score) => number): number =>
+  const meanOf = (valueOf: (score: EpisodeScore) => number): number =>
     scores.reduce((sum, score) => sum + valueOf(score), 0) / scores.length;
   return { reward: meanOf(({ reward }) => reward), successRate: meanOf(({ isSuccess }) => Number(isSuccess)) };
 }

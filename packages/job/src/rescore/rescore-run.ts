@@ -14,14 +14,14 @@ import { openRunFolder, type RecordedEpisode, type RunFolder } from '@agentjet/r
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { openTokenizer, type TokenizerParts } from './open-tokenizer.js';
 import { RecordedTasks } from './recorded-tasks.js';
-import { readTranscripts } from './recorded-transcripts.js';
+import { readRecordedTranscripts } from './recorded-transcripts.js';
 import {
   hasChanged,
   meanScore,
-  type LeftOut,
+  type LeftOutEpisodes,
   type RescoredEpisode,
   type RescoreReport,
-  type Score,
+  type EpisodeScore,
 } from './rescore-report.js';
 
 export type RescoreParts = TokenizerParts & {
@@ -91,7 +91,7 @@ class Scorer {
   readonly #tokenizer: ChatTokenizer | undefined;
   readonly #tasks: RecordedTasks;
   readonly #rescored: RescoredEpisode[] = [];
-  readonly #leftOut = new Map<string, LeftOut>();
+  readonly #leftOut = new Map<string, LeftOutEpisodes>();
   #episodes = 0;
   #scoredByWorkflow = 0;
 
@@ -141,7 +141,7 @@ class Scorer {
 
   #toContext(record: RecordedEpisode): JudgeContext {
     const read = (): JudgeContext['transcripts'] => {
-      const transcripts = readTranscripts(record, this.#tokenizer);
+      const transcripts = readRecordedTranscripts(record, this.#tokenizer);
       if (transcripts === undefined) throw new NoConversation();
       return transcripts;
     };
@@ -185,7 +185,7 @@ class Scorer {
     );
   }
 
-  #note(record: RecordedEpisode, after: Score): void {
+  #note(record: RecordedEpisode, after: EpisodeScore): void {
     const before = toScore({
       reward: Number(record['reward']),
       isSuccess: record['is_success'] === true,
@@ -231,6 +231,6 @@ function toScore({
   readonly reward: number;
   readonly isSuccess: boolean;
   readonly reason?: unknown;
-}): Score {
+}): EpisodeScore {
   return { reward, isSuccess, reason: typeof reason === 'string' ? reason : null };
 }

@@ -5,7 +5,7 @@ import type { RecordedEpisode } from '../episode-record.js';
 import { reading } from '../file-error.js';
 import { readJsonLineAt } from '../json-lines.js';
 import { sizeOf } from '../size-of.js';
-import { toEpisodeOutcome, type EpisodeOutcome } from './episode-outcome.js';
+import { toEpisodeOutcome, type OutcomeInWords } from './episode-outcome.js';
 import type { EpisodeRow } from './episode-row.js';
 import { indexFileOf, readIndex } from './index-file.js';
 import { parseHead } from './parse-head.js';
@@ -71,7 +71,7 @@ export class EpisodeIndex {
   }
 
   /** Returns the question, the expected answer, the given answer and the reason of an episode. */
-  async readOutcome(row: EpisodeRow): Promise<EpisodeOutcome> {
+  async readOutcome(row: EpisodeRow): Promise<OutcomeInWords> {
     return toEpisodeOutcome(await this.readHead(row), this.keys);
   }
 

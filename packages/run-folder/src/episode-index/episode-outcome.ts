@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { RecordKeys } from './record-keys.js';
 
 /** The question of an episode, the expected answer, and the result, in words. A missing key was not recorded. */
-export type EpisodeOutcome = {
+export type OutcomeInWords = {
   /** The task's text. It may be cut; the tokens contain the whole text. */
   readonly question?: string;
   /** The right answer in the task's metadata. */
@@ -42,7 +42,7 @@ const usualFields: readonly string[] = [
 export function toEpisodeOutcome(
   fields: JsonObject,
   { taskField, outputField = 'answer' }: Pick<RecordKeys, 'taskField' | 'outputField'> = {},
-): EpisodeOutcome {
+): OutcomeInWords {
   const { main_query: query, task_metadata: task, metadata, answer, reason, error } = fields;
   const expected = expectedIn(task, taskField);
   const returned = isJsonObject(metadata) ? metadata[outputField] : undefined;
@@ -69,6 +69,6 @@ function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function withoutMissing(values: { readonly [name in keyof EpisodeOutcome]: string | undefined }): EpisodeOutcome {
+function withoutMissing(values: { readonly [name in keyof OutcomeInWords]: string | undefined }): OutcomeInWords {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Signal } from '@preact/signals';
-import { formatRoute, type Route } from '../../src/page-logic/route.js';
-import { makeVisible } from '../../src/page-logic/format.js';
+import { formatRoute, type PageRoute } from '../../src/page-logic/route.js';
+import { markHidden } from '../../src/page-logic/format.js';
 import type { RunState } from '../../src/wire.js';
 import type { Loaded } from '../state/store.js';
 
@@ -11,7 +11,11 @@ export function Link({
   to,
   children,
   ...rest
-}: Children & { readonly to: Partial<Route> & Pick<Route, 'view'>; readonly class?: string; readonly label?: string }) {
+}: Children & {
+  readonly to: Partial<PageRoute> & Pick<PageRoute, 'view'>;
+  readonly class?: string;
+  readonly label?: string;
+}) {
   return (
     <a href={formatRoute(to)} class={rest.class} aria-label={rest.label}>
       {children}
@@ -23,7 +27,7 @@ export function Link({
 export function Words({ text, class: name }: { readonly text: string; readonly class?: string }) {
   return (
     <span class={name} dir="auto">
-      {makeVisible(text)}
+      {markHidden(text)}
     </span>
   );
 }
@@ -163,5 +167,27 @@ export function Segments({
         </button>
       ))}
     </div>
+  );
+}
+
+/** Names with their values. `mono` shows them in a fixed width, as settings. */
+export function FactList({
+  facts,
+  mono = false,
+}: {
+  readonly facts: readonly (readonly [label: string, value: string])[];
+  readonly mono?: boolean;
+}) {
+  return (
+    <dl class={mono ? 'facts mono' : 'facts'}>
+      {facts.map(([label, value], at) => (
+        <div key={at}>
+          <dt>{label}</dt>
+          <dd>
+            <Words text={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }

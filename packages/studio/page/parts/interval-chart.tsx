@@ -1,4 +1,4 @@
-import { formatRate } from '../../src/page-logic/format.js';
+import { showRate } from '../../src/page-logic/format.js';
 import type { EvaluationPoint } from '../../src/wire.js';
 
 /** The drawing is as wide as its place is on this screen, so that its letters keep their size. */
@@ -35,7 +35,7 @@ export function IntervalChart({ points }: { readonly points: readonly Evaluation
         ))}
         {points.map(({ step, rate, low: from, high: to }) => (
           <g key={step} class="interval">
-            <title>{`step ${step}: ${formatRate(rate)} (95% ${formatRate(from)}–${formatRate(to)})`}</title>
+            <title>{`step ${step}: ${showRate(rate)} (95% ${showRate(from)}–${showRate(to)})`}</title>
             <line x1={x(step)} x2={x(step)} y1={y(from)} y2={y(to)} />
             <line x1={x(step) - 4} x2={x(step) + 4} y1={y(from)} y2={y(from)} />
             <line x1={x(step) - 4} x2={x(step) + 4} y1={y(to)} y2={y(to)} />
@@ -49,7 +49,7 @@ export function IntervalChart({ points }: { readonly points: readonly Evaluation
 }
 
 function describe(points: readonly EvaluationPoint[]): string {
-  return points.map(({ step, rate }) => `step ${step}: ${formatRate(rate)}`).join(', ');
+  return points.map(({ step, rate }) => `step ${step}: ${showRate(rate)}`).join(', ');
 }
 
 /**

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatNumber } from '../../src/page-logic/format.js';
+import { showNumber } from '../../src/page-logic/format.js';
 import { colour, theme } from '../state/theme.js';
 
 export type Line = {
@@ -90,7 +90,7 @@ export function LineChart({ title, steps, lines, isLog = false, height = 190, on
 }
 
 function describe(title: string, steps: readonly number[], lines: readonly Line[]): string {
-  const ends = lines.map(({ name, values }) => `${name} ${formatNumber(lastOf(values))}`).join(', ');
+  const ends = lines.map(({ name, values }) => `${name} ${showNumber(lastOf(values))}`).join(', ');
   return `${title}: ${steps.length} steps, at the end ${ends}`;
 }
 
@@ -135,7 +135,7 @@ function optionsOf({ width, height, lines, isLog }: Shape): uPlot.Options {
         ...axis,
         size: widthOf,
         space: 34,
-        values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : formatNumber(tick))),
+        values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : showNumber(tick))),
       },
     ],
     series: [
@@ -181,7 +181,7 @@ function tooltip(lines: readonly Line[]): uPlot.Plugin {
 function toTipLine({ name, colour: ink, values }: Line, at: number): readonly HTMLElement[] {
   const value = values[at];
   if (value === null || value === undefined) return [];
-  const line = textLine(`${name} ${formatNumber(value)}`);
+  const line = textLine(`${name} ${showNumber(value)}`);
   line.style.color = `var(--${ink})`;
   return [line];
 }

@@ -1,4 +1,4 @@
-import { formatRate } from '../../src/page-logic/format.js';
+import { showRate } from '../../src/page-logic/format.js';
 import type { EpisodeStore } from '../../src/page-logic/episode-store.js';
 import { Link } from './basics.js';
 
@@ -17,7 +17,7 @@ export function RewardDots({
       {rows.map((row) => {
         const reward = store.reward[row] ?? null;
         const id = store.id[row] ?? '';
-        const words = reward === null ? `failed: ${store.error[row]}` : `reward ${formatRate(reward)}`;
+        const words = reward === null ? `failed: ${store.error[row]}` : `reward ${showRate(reward)}`;
         return (
           <Link key={row} to={{ view: 'episode', run, item: id }} class={classOf(store, row)} label={`${id}: ${words}`}>
             <i title={words} />

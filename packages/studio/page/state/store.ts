@@ -1,5 +1,5 @@
 import { signal, type Signal } from '@preact/signals';
-import { formatRoute, parseRoute, type Route } from '../../src/page-logic/route.js';
+import { formatRoute, parseRoute, type PageRoute } from '../../src/page-logic/route.js';
 import { EpisodeStore } from '../../src/page-logic/episode-store.js';
 import type { ChangeEvent, EpisodesChunk, MetricsChunk } from '../../src/wire.js';
 import type { MetricsRecord } from '@agentjet/run-folder';
@@ -7,7 +7,7 @@ import type { Source } from './source.js';
 
 /** What the page knows: its address, and what it has read. */
 
-export const route = signal<Route>(parseRoute(location.hash));
+export const route = signal<PageRoute>(parseRoute(location.hash));
 export const isLive = signal<boolean | undefined>(undefined);
 export const source: { current: Source } = {
   current: { isExport: false, read: () => Promise.reject(new Error('not open')), follow: () => () => undefined },
@@ -17,7 +17,7 @@ export function startRouting(): void {
   addEventListener('hashchange', () => (route.value = parseRoute(location.hash)));
 }
 
-export function go(next: Partial<Route> & Pick<Route, 'view'>, { replaces = false } = {}): void {
+export function go(next: Partial<PageRoute> & Pick<PageRoute, 'view'>, { replaces = false } = {}): void {
   const address = formatRoute(next);
   if (replaces) history.replaceState(null, '', address);
   else history.pushState(null, '', address);

@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import { formatCount, formatRate, formatSigned } from '../../src/page-logic/format.js';
+import { showCount, showRate, showSigned } from '../../src/page-logic/format.js';
 import { groupMetrics, smooth } from '../../src/page-logic/metric-groups.js';
 import type { RunOverview, TaskChange } from '../../src/wire.js';
 import { Choice, Empty, Link, Panel, Problem, Words } from '../parts/basics.js';
@@ -154,7 +154,7 @@ function Tasks({ left, right }: Pair) {
   });
   const apart = pairs.filter(({ a, b }) => a !== null && b !== null && a !== b);
   return (
-    <Panel title="Tasks that only one of them solves" note={`${formatCount(pairs.length, 'task')} in both`}>
+    <Panel title="Tasks that only one of them solves" note={`${showCount(pairs.length, 'task')} in both`}>
       {apart.length === 0 ? (
         <Empty>{pairs.length === 0 ? 'They have no task in common.' : 'Both solve the same tasks.'}</Empty>
       ) : (
@@ -181,12 +181,12 @@ function Tasks({ left, right }: Pair) {
                     {task}
                   </th>
                   <td class="num">
-                    <Link to={{ view: 'task', run: left.run.id, item: task }}>{formatRate(a)}</Link>
+                    <Link to={{ view: 'task', run: left.run.id, item: task }}>{showRate(a)}</Link>
                   </td>
                   <td class="num">
-                    <Link to={{ view: 'task', run: right.run.id, item: task }}>{formatRate(b)}</Link>
+                    <Link to={{ view: 'task', run: right.run.id, item: task }}>{showRate(b)}</Link>
                   </td>
-                  <td class={`num ${(b ?? 0) > (a ?? 0) ? 'good' : 'bad'}`}>{formatSigned((b ?? 0) - (a ?? 0))}</td>
+                  <td class={`num ${(b ?? 0) > (a ?? 0) ? 'good' : 'bad'}`}>{showSigned((b ?? 0) - (a ?? 0))}</td>
                 </tr>
               ))}
             </tbody>

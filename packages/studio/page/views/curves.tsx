@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { formatNumber } from '../../src/page-logic/format.js';
+import { showNumber } from '../../src/page-logic/format.js';
 import { groupMetrics, smooth } from '../../src/page-logic/metric-groups.js';
 import { Choice, Empty, Segments, Shown } from '../parts/basics.js';
 import { LineChart, type Line } from '../parts/line-chart.js';
@@ -149,7 +149,7 @@ function ValueTable({ metrics, lines, evaluations }: { readonly metrics: readonl
                   </th>
                   {metrics.map((name) => (
                     <td key={name} class="num">
-                      {formatNumber(line[name])}
+                      {showNumber(line[name])}
                     </td>
                   ))}
                 </tr>

@@ -1,6 +1,6 @@
-import { formatCount, formatNumber, formatRate, formatSeconds, formatSigned } from '../../src/page-logic/format.js';
+import { showCount, showNumber, showRate, showSeconds, showSigned } from '../../src/page-logic/format.js';
 import type { EpisodeView, Said } from '../../src/wire.js';
-import { Link, Panel, Result, Segments, Shown, Words } from '../parts/basics.js';
+import { FactList, Link, Panel, Result, Segments, Shown, Words } from '../parts/basics.js';
 import { OutcomeList } from '../parts/outcome-list.js';
 import { useKeys } from '../parts/keyboard.js';
 import { answerOf, go, route, setQuery } from '../state/store.js';
@@ -36,7 +36,7 @@ function Body({ episode, run }: { readonly episode: EpisodeView; readonly run: s
       </div>
       <p class="muted where">
         <Link to={{ view: 'step', run, item: String(episode.step) }}>step {episode.step}</Link> ·{' '}
-        {episode.phase === 'evaluation' ? 'evaluation' : 'training'} · {formatSeconds(episode.seconds)}
+        {episode.phase === 'evaluation' ? 'evaluation' : 'training'} · {showSeconds(episode.seconds)}
         {episode.group !== '' && (
           <>
             {' '}
@@ -92,10 +92,10 @@ function Outcome({ episode: { outcome, reward, parts } }: { readonly episode: Ep
       <div>
         <dt>Reward</dt>
         <dd class="num">
-          {reward === null ? '–' : formatNumber(reward)}
+          {reward === null ? '–' : showNumber(reward)}
           {Object.entries(parts).map(([name, value]) => (
             <span key={name} class="part">
-              {name} {formatNumber(value)}
+              {name} {showNumber(value)}
             </span>
           ))}
         </dd>
@@ -116,7 +116,7 @@ function Siblings({ episode, run }: { readonly episode: EpisodeView; readonly ru
         >
           <i aria-hidden="true">{reward === null ? '!' : isSuccess ? '✓' : '✕'}</i>
           <span class="sr">{isSuccess ? 'success' : 'failure'}, episode</span> {at + 1} <span class="sr">reward</span>
-          <span class="num">{formatRate(reward)}</span>
+          <span class="num">{showRate(reward)}</span>
         </a>
       ))}
     </nav>
@@ -155,7 +155,7 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
       <li class="message repeated">
         <details>
           <summary>
-            {who}: {formatCount(tokens, 'token')} repeated
+            {who}: {showCount(tokens, 'token')} repeated
           </summary>
           <Words text={text} class="said" />
         </details>
@@ -166,10 +166,10 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
       <header>
         <b>{who}</b>
         {turn !== undefined && <span class="muted">call {turn + 1}</span>}
-        <span class="muted num">{formatCount(tokens, 'token')}</span>
+        <span class="muted num">{showCount(tokens, 'token')}</span>
         {meanLogprob !== undefined && <span class="muted num">mean logprob {meanLogprob.toFixed(2)}</span>}
         {advantage !== undefined && advantage !== 0 && (
-          <span class={`num ${advantage > 0 ? 'good' : 'bad'}`}>advantage {formatSigned(advantage)}</span>
+          <span class={`num ${advantage > 0 ? 'good' : 'bad'}`}>advantage {showSigned(advantage)}</span>
         )}
         {isCut === true && <span class="warn">cut at a limit</span>}
       </header>
@@ -186,16 +186,7 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
 function Facts({ episode: { facts } }: { readonly episode: EpisodeView }) {
   return (
     <Panel title="Facts">
-      <dl class="facts">
-        {facts.map(([label, value], at) => (
-          <div key={at}>
-            <dt>{label}</dt>
-            <dd>
-              <Words text={value} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={facts} />
     </Panel>
   );
 }

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { selectRows, type EpisodeStore } from '../../src/page-logic/episode-store.js';
-import { formatCount, formatNumber, formatRate, formatSeconds } from '../../src/page-logic/format.js';
-import type { EpisodeOutcome } from '@agentjet/run-folder';
+import { showCount, showNumber, showRate, showSeconds } from '../../src/page-logic/format.js';
+import type { OutcomeInWords } from '@agentjet/run-folder';
 import type { Outcomes, SearchResult } from '../../src/wire.js';
 import { Choice, Empty, Link, Result, Shown, Words } from '../parts/basics.js';
 import { useKeys } from '../parts/keyboard.js';
@@ -32,8 +32,8 @@ function Body({ run, store, version }: BodyProps) {
     <>
       <Filters store={store} version={version} />
       <p class="muted count" role="status">
-        {rows.length !== store.length && `${formatNumber(rows.length)} of `}
-        {formatCount(store.length, 'episode')}
+        {rows.length !== store.length && `${showNumber(rows.length)} of `}
+        {showCount(store.length, 'episode')}
         {found?.isCut === true && '; the search read only the newest ones'}
         {query['find'] && found === undefined && ', searching …'}
       </p>
@@ -222,7 +222,7 @@ type RowProps = {
   readonly row: number;
   readonly index: number;
   readonly start: number;
-  readonly outcome: EpisodeOutcome | undefined;
+  readonly outcome: OutcomeInWords | undefined;
   readonly isChosen: boolean;
 };
 
@@ -253,7 +253,7 @@ function Row({ run, store, row, index, start, outcome, isChosen }: RowProps) {
         {outcome !== undefined && <Words text={answered ?? '–'} />}
       </div>
       <div role="cell" class="c-reward num">
-        {formatRate(store.reward[row])}
+        {showRate(store.reward[row])}
       </div>
       <div role="cell" class="c-result">
         <Result isSuccess={store.success[row] === 1} error={store.error[row] ?? ''} />
@@ -275,7 +275,7 @@ function Row({ run, store, row, index, start, outcome, isChosen }: RowProps) {
         {(store.cut[row] ?? 0) > 0 && <span class="warn"> cut</span>}
       </div>
       <div role="cell" class="c-seconds num">
-        {formatSeconds(store.seconds[row])}
+        {showSeconds(store.seconds[row])}
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { formatCount, formatNumber, formatRate, formatSigned } from '../../src/page-logic/format.js';
+import { showCount, showNumber, showRate, showSigned } from '../../src/page-logic/format.js';
 import type { GroupBranch, GroupEpisode, GroupView } from '../../src/wire.js';
 import { Link, Panel, Result, Shown, Words } from '../parts/basics.js';
 import { OutcomeList } from '../parts/outcome-list.js';
@@ -39,7 +39,7 @@ function Body({ group, run }: { readonly group: GroupView; readonly run: string 
       </div>
       <p class="muted where">
         <Link to={{ view: 'step', run, item: String(group.step) }}>step {group.step}</Link> ·{' '}
-        {group.phase === 'evaluation' ? 'evaluation' : 'training'} · {formatCount(episodes.length, 'episode')} ·{' '}
+        {group.phase === 'evaluation' ? 'evaluation' : 'training'} · {showCount(episodes.length, 'episode')} ·{' '}
         <Link to={{ view: 'episodes', run, query: { task: group.task } }}>all episodes of this task</Link>
       </p>
       <OutcomeList
@@ -98,16 +98,16 @@ function Members({ episodes, run, chosen }: MembersProps) {
                 <td>
                   <Result isSuccess={episode.isSuccess} error={episode.status === 'failed' ? 'failed' : ''} />
                 </td>
-                <td class="num">{formatNumber(episode.reward)}</td>
+                <td class="num">{showNumber(episode.reward)}</td>
                 {parts.map((part) => (
                   <td key={part} class="num">
-                    {formatNumber(episode.parts[part])}
+                    {showNumber(episode.parts[part])}
                   </td>
                 ))}
                 <td class="num">
                   <Advantage value={episode.advantage} />
                 </td>
-                <td class="num">{formatNumber(episode.tokens)}</td>
+                <td class="num">{showNumber(episode.tokens)}</td>
                 <td class="long">
                   <Words text={episode.outcome.reason ?? '–'} class="clip" />
                 </td>
@@ -123,7 +123,7 @@ function Members({ episodes, run, chosen }: MembersProps) {
 function Advantage({ value }: { readonly value: number | null }) {
   if (value === null) return <span class="muted">–</span>;
   if (Math.abs(value) < 0.005) return <span class="muted">0.00</span>;
-  return <span class={value > 0 ? 'good' : 'bad'}>{formatSigned(value)}</span>;
+  return <span class={value > 0 ? 'good' : 'bad'}>{showSigned(value)}</span>;
 }
 
 type TreeProps = {
@@ -138,7 +138,7 @@ function Tree({ group: { branches, episodes, rowTokens, treeTokens }, run, chose
   return (
     <Panel
       title="Where the answers part"
-      note={`${formatNumber(treeTokens)} different tokens; ${saved}% of all are shared`}
+      note={`${showNumber(treeTokens)} different tokens; ${saved}% of all are shared`}
     >
       {branches.length === 0 ? (
         <p class="empty">The episodes have no recorded tokens.</p>
@@ -205,16 +205,16 @@ function Branch({ branch, episodes, run, chosen, setChosen, isShared }: BranchPr
                 <Link
                   to={{ view: 'episode', run, item: episode.id }}
                   class={`dot ${name}`}
-                  label={`Episode ${at + 1}, reward ${formatRate(episode.reward)}`}
+                  label={`Episode ${at + 1}, reward ${showRate(episode.reward)}`}
                 >
-                  <i title={`episode ${at + 1}, reward ${formatRate(episode.reward)}`} />
+                  <i title={`episode ${at + 1}, reward ${showRate(episode.reward)}`} />
                 </Link>
               </span>
             );
           })}
         </span>
         <span class="muted num">
-          {isShared ? 'shared by all' : formatCount(through.length, 'episode')} · tokens {start}–{end - 1}
+          {isShared ? 'shared by all' : showCount(through.length, 'episode')} · tokens {start}–{end - 1}
         </span>
         {advantage !== null && (
           <span class="num">

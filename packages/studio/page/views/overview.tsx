@@ -1,9 +1,9 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import { formatCount, formatRate, formatSeconds } from '../../src/page-logic/format.js';
+import { showCount, showRate, showSeconds } from '../../src/page-logic/format.js';
 import { smooth } from '../../src/page-logic/metric-groups.js';
 import { sumUp } from '../../src/page-logic/sum-up.js';
 import type { RunFindings, RunOverview } from '../../src/wire.js';
-import { Empty, Link, Panel, Shown, Words } from '../parts/basics.js';
+import { Empty, FactList, Link, Panel, Shown, Words } from '../parts/basics.js';
 import { IntervalChart } from '../parts/interval-chart.js';
 import { LineChart, type Line } from '../parts/line-chart.js';
 import { answerOf, go, route, runData, type Metrics } from '../state/store.js';
@@ -95,7 +95,7 @@ function Findings({ run }: { readonly run: string }) {
             </ol>
             {unseen.length > 0 && (
               <details>
-                <summary>{formatCount(unseen.length, 'cause')} could not be looked for</summary>
+                <summary>{showCount(unseen.length, 'cause')} could not be looked for</summary>
                 <ul class="events">
                   {unseen.map(({ cause, needs }) => (
                     <li key={cause}>
@@ -159,38 +159,20 @@ function Facts({ overview: { run, settings, events, evaluations } }: { readonly 
   const facts: readonly (readonly [string, string])[] = [
     ['Folder', run.path],
     ['Steps', run.totalSteps === null ? String(run.step) : `${run.step} of ${run.totalSteps}`],
-    ['Time', formatSeconds(run.seconds)],
-    ['Evaluations', evaluations.map(({ step, rate }) => `${formatRate(rate)} at step ${step}`).join(', ') || 'none'],
+    ['Time', showSeconds(run.seconds)],
+    ['Evaluations', evaluations.map(({ step, rate }) => `${showRate(rate)} at step ${step}`).join(', ') || 'none'],
     ...shownSettings.flatMap((name) => (settings[name] === undefined ? [] : [[name, settings[name]] as const])),
   ];
   return (
     <Panel title="The run">
-      <dl class="facts">
-        {facts.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>
-              <Words text={value} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={facts} />
       <details>
         <summary>All {Object.keys(settings).length} settings</summary>
-        <dl class="facts mono">
-          {Object.entries(settings).map(([label, value]) => (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd>
-                <Words text={value} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <FactList facts={Object.entries(settings)} mono />
       </details>
       {events.length > 0 && (
         <details>
-          <summary>{formatCount(events.length, 'event')}</summary>
+          <summary>{showCount(events.length, 'event')}</summary>
           <ul class="events">
             {events.map(({ time, text }, at) => (
               <li key={at}>

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { formatAge, formatNumber, formatRate, formatSeconds, formatSigned } from '../../src/page-logic/format.js';
+import { showAge, showNumber, showRate, showSeconds, showSigned } from '../../src/page-logic/format.js';
 import type { RunList, RunSummary } from '../../src/wire.js';
 import { Empty, Link, Shown, Spark, StateMark } from '../parts/basics.js';
 import { useKeys } from '../parts/keyboard.js';
@@ -143,12 +143,12 @@ function Row({ run, isChosen, pick }: RowProps) {
       <td>
         <span class="with-spark">
           <Spark values={run.spark} />
-          <span class="num">{formatRate(run.reward)}</span>
+          <span class="num">{showRate(run.reward)}</span>
         </span>
       </td>
       <td class="num">
-        {formatNumber(run.step)}
-        {run.totalSteps !== null && <span class="muted"> / {formatNumber(run.totalSteps)}</span>}
+        {showNumber(run.step)}
+        {run.totalSteps !== null && <span class="muted"> / {showNumber(run.totalSteps)}</span>}
         {run.totalSteps !== null && run.state === 'running' && (
           <progress max={run.totalSteps} value={run.step} aria-label={`Step ${run.step} of ${run.totalSteps}`} />
         )}
@@ -161,28 +161,28 @@ function Row({ run, isChosen, pick }: RowProps) {
         {run.model}
         <div class="muted">{run.backbone}</div>
       </td>
-      <td class="num">{formatSeconds(run.seconds)}</td>
-      <td class="num muted">{formatAge(run.updatedMs, Date.now())}</td>
+      <td class="num">{showSeconds(run.seconds)}</td>
+      <td class="num muted">{showAge(run.updatedMs, Date.now())}</td>
     </tr>
   );
 }
 
 function Success({ run: { before, after, change } }: { readonly run: RunSummary }) {
   if (before === null) return <span class="muted">not measured</span>;
-  if (after === null) return <span class="num">{formatRate(before.rate)}</span>;
+  if (after === null) return <span class="num">{showRate(before.rate)}</span>;
   const isApart =
     change === null ? after.low > before.high || after.high < before.low : change.low > 0 || change.high < 0;
   const tone = !isApart ? 'muted' : after.rate > before.rate ? 'good' : 'bad';
   return (
     <span>
       <span class="num">
-        {formatRate(before.rate)} → <b>{formatRate(after.rate)}</b>
+        {showRate(before.rate)} → <b>{showRate(after.rate)}</b>
       </span>{' '}
       <span
         class={tone}
         title={isApart ? 'The interval of the change does not contain 0' : 'The interval of the change contains 0'}
       >
-        {formatSigned(after.rate - before.rate)}
+        {showSigned(after.rate - before.rate)}
         {!isApart && ' noise'}
       </span>
     </span>

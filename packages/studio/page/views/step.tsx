@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { groupsOfStep, type StepGroup } from '../../src/page-logic/groups-of-step.js';
-import { formatCount, formatNumber, formatRate, formatSeconds } from '../../src/page-logic/format.js';
+import { showCount, showNumber, showRate, showSeconds } from '../../src/page-logic/format.js';
 import type { EpisodeStore } from '../../src/page-logic/episode-store.js';
 import { Choice, Empty, Link, Panel, Segments, Shown, Words } from '../parts/basics.js';
 import { RewardDots } from '../parts/reward-dots.js';
@@ -128,11 +128,11 @@ function StepFigures({ line }: { readonly line: Metrics['steps'][number] | undef
   const times = phases.flatMap(([name, words]) => ((line[name] ?? 0) > 0 ? [[words, line[name] ?? 0] as const] : []));
   const total = times.reduce((sum, [, seconds]) => sum + seconds, 0);
   return (
-    <Panel title="Figures" note={formatSeconds(total)}>
+    <Panel title="Figures" note={showSeconds(total)}>
       <div
         class="time-bar"
         role="img"
-        aria-label={times.map(([words, seconds]) => `${words} ${formatSeconds(seconds)}`).join(', ')}
+        aria-label={times.map(([words, seconds]) => `${words} ${showSeconds(seconds)}`).join(', ')}
       >
         {times.map(([words, seconds]) => (
           <i key={words} class={words} style={{ flexGrow: seconds / total }} />
@@ -141,7 +141,7 @@ function StepFigures({ line }: { readonly line: Metrics['steps'][number] | undef
       <ul class="time-legend">
         {times.map(([words, seconds]) => (
           <li key={words}>
-            <i class={words} aria-hidden="true" /> {words} <span class="num">{formatSeconds(seconds)}</span>
+            <i class={words} aria-hidden="true" /> {words} <span class="num">{showSeconds(seconds)}</span>
           </li>
         ))}
       </ul>
@@ -163,7 +163,7 @@ function StepFigures({ line }: { readonly line: Metrics['steps'][number] | undef
             line[name] !== undefined && (
               <div key={name}>
                 <dt>{name.replaceAll('_', ' ')}</dt>
-                <dd class="num">{formatNumber(line[name])}</dd>
+                <dd class="num">{showNumber(line[name])}</dd>
               </div>
             ),
         )}
@@ -187,8 +187,8 @@ const maxGroups = 300;
 function GroupRows({ groups, run, step, store, chosen, isEvaluation }: RowsProps) {
   const idle = groups.filter((group) => group.idle !== undefined).length;
   const note = isEvaluation
-    ? formatCount(groups.length, 'task')
-    : `${formatCount(groups.length, 'group')}, ${idle} without a gradient`;
+    ? showCount(groups.length, 'task')
+    : `${showCount(groups.length, 'group')}, ${idle} without a gradient`;
   return (
     <Panel title={isEvaluation ? 'Tasks of the evaluation' : 'Groups'} note={note}>
       <ul class="groups">
@@ -206,13 +206,13 @@ function GroupRows({ groups, run, step, store, chosen, isEvaluation }: RowsProps
             </div>
             <RewardDots run={run} store={store} rows={group.rows} />
             <div class="group-figures num">
-              <span>mean {formatRate(group.mean)}</span>
-              <span>spread {formatRate(group.spread)}</span>
+              <span>mean {showRate(group.mean)}</span>
+              <span>spread {showRate(group.spread)}</span>
             </div>
             <div class="group-why">
               {group.idle !== undefined && <span class="idle">no gradient: {group.idle}</span>}
-              {group.failed > 0 && <span class="bad">{formatCount(group.failed, 'failed episode')}</span>}
-              {group.forked > 0 && <span class="warn">{formatCount(group.forked, 'forked episode')}</span>}
+              {group.failed > 0 && <span class="bad">{showCount(group.failed, 'failed episode')}</span>}
+              {group.forked > 0 && <span class="warn">{showCount(group.forked, 'forked episode')}</span>}
             </div>
           </li>
         ))}

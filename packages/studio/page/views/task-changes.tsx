@@ -1,6 +1,7 @@
 import { fateOf, fateWords, type TaskFate } from '../../src/page-logic/sum-up.js';
-import { formatCount, formatRate } from '../../src/page-logic/format.js';
-import type { KindChange, Outcomes, Rate, TaskChange, TaskTrials } from '../../src/wire.js';
+import { showCount, showRate } from '../../src/page-logic/format.js';
+import type { Rate } from '@agentjet/core/success';
+import type { KindChange, Outcomes, TaskChange, TaskTrials } from '../../src/wire.js';
 import { Empty, Link, Panel, Segments, Words } from '../parts/basics.js';
 import { answerOf, route, setQuery } from '../state/store.js';
 
@@ -15,7 +16,7 @@ export function TaskChanges({ run, tasks }: { readonly run: string; readonly tas
   const wanted = present.find((fate) => fate === route.value.query['tasks']) ?? present[0] ?? 'never';
   const shown = (byFate.get(wanted) ?? []).slice(0, maxShown);
   return (
-    <Panel title="On which tasks" note={`${formatCount(tasks.length, 'task')}, first and last evaluation`}>
+    <Panel title="On which tasks" note={`${showCount(tasks.length, 'task')}, first and last evaluation`}>
       <FateBar byFate={byFate} total={tasks.length} />
       <Segments
         label="Tasks to show"
@@ -157,9 +158,9 @@ function RateBar({ rate }: { readonly rate: Rate | null }) {
         <b style={{ left: at(rate.rate) }} />
       </span>
       <span class="num">
-        {formatRate(rate.rate)}{' '}
+        {showRate(rate.rate)}{' '}
         <span class="muted">
-          {formatRate(rate.low)}–{formatRate(rate.high)}
+          {showRate(rate.low)}–{showRate(rate.high)}
         </span>
       </span>
     </span>

@@ -1,4 +1,4 @@
-import { formatRate } from '../../src/page-logic/format.js';
+import { showRate } from '../../src/page-logic/format.js';
 import { alignMessages } from '../../src/page-logic/align-messages.js';
 import type { EpisodeView, Said, TaskView } from '../../src/wire.js';
 import { Choice, Link, Panel, Problem, Result, Shown, Words } from '../parts/basics.js';
@@ -24,7 +24,7 @@ function Body({ task, run }: { readonly task: TaskView; readonly run: string }) 
   const { question, expected } = episodes[0]?.outcome ?? {};
   const options = episodes.map(
     ({ id, step, repeat, reward }) =>
-      [id, `step ${step}${repeat > 0 ? `, repeat ${repeat + 1}` : ''}: ${formatRate(reward)}`] as const,
+      [id, `step ${step}${repeat > 0 ? `, repeat ${repeat + 1}` : ''}: ${showRate(reward)}`] as const,
   );
   return (
     <>
@@ -84,7 +84,7 @@ function Evaluations({ run, episodes }: { readonly run: string; readonly episode
                 <td>
                   <Result isSuccess={isSuccess} error={reward === null ? 'failed' : ''} />
                 </td>
-                <td class="num">{formatRate(reward)}</td>
+                <td class="num">{showRate(reward)}</td>
                 <td class="long">
                   <Words text={outcome.reason ?? '–'} class="clip" />
                 </td>

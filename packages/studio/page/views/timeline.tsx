@@ -1,4 +1,4 @@
-import { formatSeconds } from '../../src/page-logic/format.js';
+import { showSeconds } from '../../src/page-logic/format.js';
 import type { EpisodeView, TimeBar } from '../../src/wire.js';
 import { Empty, Panel } from '../parts/basics.js';
 
@@ -16,9 +16,9 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
   const end = Math.max(1, seconds * 1000, ...times.map(({ endedMs }) => endedMs));
   const kinds = [...new Set(times.map(({ kind }) => kind))];
   if (times.length <= 1)
-    return <Empty>The episode took {formatSeconds(seconds)}. Its calls have no recorded times.</Empty>;
+    return <Empty>The episode took {showSeconds(seconds)}. Its calls have no recorded times.</Empty>;
   return (
-    <Panel title="Time" note={formatSeconds(end / 1000)}>
+    <Panel title="Time" note={showSeconds(end / 1000)}>
       <ul class="time-legend">
         {kinds.map((kind) => (
           <li key={kind}>
@@ -37,7 +37,7 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
                   <i
                     key={at}
                     class={`lane-${kind}`}
-                    title={`${label}: ${formatSeconds((endedMs - beganMs) / 1000)} from ${formatSeconds(beganMs / 1000)}`}
+                    title={`${label}: ${showSeconds((endedMs - beganMs) / 1000)} from ${showSeconds(beganMs / 1000)}`}
                     style={{
                       left: `${(beganMs / end) * 100}%`,
                       width: `${Math.max(0.2, ((endedMs - beganMs) / end) * 100)}%`,
@@ -70,8 +70,8 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
                   {lane} {label}
                 </th>
                 <td>{kindWords[kind]}</td>
-                <td class="num">{formatSeconds(beganMs / 1000)}</td>
-                <td class="num">{formatSeconds((endedMs - beganMs) / 1000)}</td>
+                <td class="num">{showSeconds(beganMs / 1000)}</td>
+                <td class="num">{showSeconds((endedMs - beganMs) / 1000)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,8 +1,8 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { formatNumber, makeVisible } from '../../src/page-logic/format.js';
+import { showNumber, markHidden } from '../../src/page-logic/format.js';
 import {
   advantageOf,
-  lineOf,
+  lineAt,
   nextSurprise,
   shadeOf,
   shades,
@@ -40,7 +40,7 @@ export function Tokens({ episode }: { readonly episode: EpisodeView }) {
   const chosen = Number(query['token'] ?? -1);
   const shade = shades.find((each) => each === query['colour']) ?? 'author';
   const choose = (at: number | undefined): void => {
-    const line = at === undefined ? -1 : lineOf(lines, at);
+    const line = at === undefined ? -1 : lineAt(lines, at);
     if (at === undefined || line === -1) return;
     setQuery({ token: String(at) });
     scrollTo(line);
@@ -63,7 +63,7 @@ export function Tokens({ episode }: { readonly episode: EpisodeView }) {
           Next surprising token <kbd>n</kbd>
         </button>
         <span class="muted num">
-          {formatNumber(episode.treeTokens)} tokens, {formatNumber(episode.rowTokens)} in{' '}
+          {showNumber(episode.treeTokens)} tokens, {showNumber(episode.rowTokens)} in{' '}
           {episode.branches.length === 1 ? 'one row' : 'rows'}
         </span>
       </div>
@@ -160,7 +160,7 @@ function Line({ line, start, shade, chosen, choose }: LineProps) {
             class={`${shadeOf(run, from + offset, shade)} ${at + offset === chosen ? 'chosen' : ''}`}
             onClick={() => choose(at + offset)}
           >
-            {makeVisible(showToken(text))}
+            {markHidden(showToken(text))}
           </i>
         ))}
       </code>
@@ -191,7 +191,7 @@ function showToken(text: string): string {
 }
 
 function TokenFacts({ lines, at }: { readonly lines: readonly TokenLine[]; readonly at: number }) {
-  const line = lines[lineOf(lines, at)];
+  const line = lines[lineAt(lines, at)];
   if (line?.kind !== 'tokens') return <aside class="token-facts muted">Choose a token, or use ← and →.</aside>;
   const { run, from } = line;
   const place = from + at - line.at;
@@ -204,10 +204,10 @@ function TokenFacts({ lines, at }: { readonly lines: readonly TokenLine[]; reado
     ...(logprob === undefined
       ? []
       : ([
-          ['probability', formatNumber(Math.exp(logprob))],
-          ['logprob', formatNumber(logprob)],
-          ['advantage', formatNumber(advantageOf(run, place))],
-          ['gap to the trainer', run.gaps === undefined ? 'not recorded' : formatNumber(run.gaps[place])],
+          ['probability', showNumber(Math.exp(logprob))],
+          ['logprob', showNumber(logprob)],
+          ['advantage', showNumber(advantageOf(run, place))],
+          ['gap to the trainer', run.gaps === undefined ? 'not recorded' : showNumber(run.gaps[place])],
         ] as const)),
   ];
   return (

@@ -24,7 +24,7 @@ export type ExportedRun = {
 };
 
 /** Returns the page of one run as one file that needs no server and no network. Throws BackboneError `run_folder`. */
-export async function exportRun(runDir: string, options: ExportOptions = {}): Promise<ExportedRun> {
+export async function exportRunPage(runDir: string, options: ExportOptions = {}): Promise<ExportedRun> {
   const runs = new StudioRuns(runDir);
   const list = await runs.list();
   const [summary] = list.runs;

@@ -7,7 +7,7 @@ export type AlignedPair = {
   readonly isSame: boolean;
 };
 
-export type Alignment = {
+export type AlignedMessages = {
   readonly pairs: readonly AlignedPair[];
   /** Number of the first pair that differs. Undefined if both are equal. */
   readonly firstDifference: number | undefined;
@@ -16,7 +16,7 @@ export type Alignment = {
 };
 
 /** Puts two conversations side by side, in the order of their messages. */
-export function alignMessages(left: readonly Said[], right: readonly Said[]): Alignment {
+export function alignMessages(left: readonly Said[], right: readonly Said[]): AlignedMessages {
   const length = Math.max(left.length, right.length);
   const pairs = Array.from({ length }, (_none, at) => {
     const [one, other] = [left[at], right[at]];

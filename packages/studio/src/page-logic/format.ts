@@ -1,20 +1,20 @@
 /** Numbers as people read them. A missing number is a dash. */
 
-export function formatRate(rate: number | null | undefined): string {
+export function showRate(rate: number | null | undefined): string {
   return rate === null || rate === undefined ? '–' : rate.toFixed(2);
 }
 
 /** "+0.24", "−0.05" */
-export function formatSigned(value: number): string {
+export function showSigned(value: number): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
 }
 
 /** Three significant digits, without exponents between 0.001 and a million. */
-export function formatNumber(value: number | null | undefined): string {
+export function showNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (Number.isInteger(value)) return value.toLocaleString('en-US').replaceAll(',', ' ');
   const size = Math.abs(value);
-  if (size >= 1000) return formatNumber(Math.round(value));
+  if (size >= 1000) return showNumber(Math.round(value));
   if (size >= 0.001) return String(Number(value.toPrecision(3)));
   const [digits = '', power = ''] = value.toExponential(1).split('e');
   return `${digits.replace(/\.0$/, '')}×10${toSuperscript(power.replace('+', ''))}`;
@@ -27,7 +27,7 @@ const superscripts: Readonly<Record<string, string>> = {
 };
 
 /** "0.4 s", "12 s", "3 min 5 s", "2 h 10 min" */
-export function formatSeconds(seconds: number | null | undefined): string {
+export function showSeconds(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -37,7 +37,7 @@ export function formatSeconds(seconds: number | null | undefined): string {
 }
 
 /** "just now", "5 min ago", "3 h ago", "12 days ago" */
-export function formatAge(thenMs: number, nowMs: number): string {
+export function showAge(thenMs: number, nowMs: number): string {
   const seconds = Math.max(0, (nowMs - thenMs) / 1000);
   if (seconds < 60) return 'just now';
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
@@ -46,16 +46,14 @@ export function formatAge(thenMs: number, nowMs: number): string {
 }
 
 /** "1 task", "3 tasks" */
-export function formatCount(count: number, noun: string): string {
-  return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function showCount(count: number, noun: string): string {
+  return `${showNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Shows control characters and marks that change the direction of text, so that a string cannot pretend to be another. */
-export function makeVisible(text: string): string {
+export function markHidden(text: string): string {
   return text.replaceAll(hidden, (mark) => `‹${mark.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}›`);
 }
 
-// Every control character except tab and line end, zero-width characters, and marks of direction.
-const hidden =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g;
+/** Control characters except tab and line end, zero-width characters, and marks of direction. */
+const hidden = /(?![\t\n])\p{Cc}|[\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu;

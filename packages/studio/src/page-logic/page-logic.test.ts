@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { EpisodesChunk, Said, TokenRun, TreeBranch } from '../wire.js';
 import { alignMessages } from './align-messages.js';
 import { EpisodeStore, selectRows } from './episode-store.js';
-import { formatAge, formatNumber, formatSeconds, formatSigned, makeVisible } from './format.js';
+import { showAge, showNumber, showSeconds, showSigned, markHidden } from './format.js';
 import { groupsOfStep } from './groups-of-step.js';
 import { groupMetrics, smooth } from './metric-groups.js';
 import { formatRoute, parseRoute } from './route.js';
 import { fateOf, sumUp } from './sum-up.js';
-import { lineOf, nextSurprise, shadeOf, toTokenLines } from './token-lines.js';
+import { lineAt, nextSurprise, shadeOf, toTokenLines } from './token-lines.js';
 
 describe('an address', () => {
   it('names its view, its item and its filters, and is read back', () => {
@@ -34,7 +34,7 @@ describe('an address', () => {
 
 describe('numbers', () => {
   it('are short, without exponents of programmers', () => {
-    expect([0.1234567, 1234567, 0.00005, -0.0000123, 12, 1234.5, null, undefined, NaN].map(formatNumber)).toEqual([
+    expect([0.1234567, 1234567, 0.00005, -0.0000123, 12, 1234.5, null, undefined, NaN].map(showNumber)).toEqual([
       '0.123',
       '1 234 567',
       '5×10⁻⁵',
@@ -45,9 +45,9 @@ describe('numbers', () => {
       '–',
       '–',
     ]);
-    expect([0.4, 12, 185, 7800, null].map(formatSeconds)).toEqual(['0.4 s', '12 s', '3 min 5 s', '2 h 10 min', '–']);
-    expect([0.24, -0.05].map(formatSigned)).toEqual(['+0.24', '−0.05']);
-    expect([0, 300_000, 11_000_000, 1_040_000_000].map((ms) => formatAge(0, ms))).toEqual([
+    expect([0.4, 12, 185, 7800, null].map(showSeconds)).toEqual(['0.4 s', '12 s', '3 min 5 s', '2 h 10 min', '–']);
+    expect([0.24, -0.05].map(showSigned)).toEqual(['+0.24', '−0.05']);
+    expect([0, 300_000, 11_000_000, 1_040_000_000].map((ms) => showAge(0, ms))).toEqual([
       'just now',
       '5 min ago',
       '3 h ago',
@@ -56,7 +56,7 @@ describe('numbers', () => {
   });
 
   it('of hidden characters are shown in place of them', () => {
-    expect(makeVisible('a\u202Eb\u0000c\u200Bd\té\n🙂')).toBe('a‹202E›b‹0000›c‹200B›d\té\n🙂');
+    expect(markHidden('a\u202Eb\u0000c\u200Bd\té\n🙂')).toBe('a‹202E›b‹0000›c‹200B›d\té\n🙂');
   });
 });
 
@@ -249,7 +249,7 @@ describe('tokens', () => {
       [2, 2, 3],
       [3, 0, 2],
     ]);
-    expect([0, 1, 2, 3, 4, 5].map((at) => lineOf(lines, at))).toEqual([1, 2, 3, 4, 4, -1]);
+    expect([0, 1, 2, 3, 4, 5].map((at) => lineAt(lines, at))).toEqual([1, 2, 3, 4, 4, -1]);
   });
 
   it('surprise if they were unlikely, and are coloured by what was recorded', () => {

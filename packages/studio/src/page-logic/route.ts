@@ -1,5 +1,5 @@
 /** An address of the page. It names the view, its filters and its selection, so that it can be sent to someone. */
-export type Route = {
+export type PageRoute = {
   readonly view: View;
   /** Id of the run. Empty for the views of all runs. */
   readonly run: string;
@@ -25,7 +25,7 @@ export type View = (typeof views)[number];
 const ofAllRuns: ReadonlySet<View> = new Set(['runs', 'compare']);
 
 /** Reads `#/run/<id>/<view>/<item>?<query>`. Any other address leads to the table of runs. */
-export function parseRoute(hash: string): Route {
+export function parseRoute(hash: string): PageRoute {
   const [place = '', query = ''] = splitOnce(hash.replace(/^#/, ''), '?');
   const parts = place
     .split('/')
@@ -38,7 +38,7 @@ export function parseRoute(hash: string): Route {
   return { view: 'runs', run: '', item: '', query: values };
 }
 
-export function formatRoute({ view, run, item, query }: Partial<Route> & Pick<Route, 'view'>): string {
+export function formatRoute({ view, run, item, query }: Partial<PageRoute> & Pick<PageRoute, 'view'>): string {
   const parts = ofAllRuns.has(view) ? (view === 'runs' ? [] : [view]) : ['run', run ?? '', view, item ?? ''];
   const place = parts
     .filter((part, at) => part !== '' || at < 2)

@@ -1,10 +1,10 @@
 import type { EvaluationPoint, RunOverview, TaskChange } from '../wire.js';
-import { formatCount, formatRate, formatSigned } from './format.js';
+import { showCount, showRate, showSigned } from './format.js';
 
 /** The answer to "did it learn?", in a word and a sentence. */
-export type Verdict = { readonly tone: 'good' | 'bad' | 'plain'; readonly word: string; readonly sentence: string };
+export type RunVerdict = { readonly tone: 'good' | 'bad' | 'plain'; readonly word: string; readonly sentence: string };
 
-export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluations'>): Verdict {
+export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluations'>): RunVerdict {
   const [before, after] = [evaluations[0], evaluations.at(-1)];
   if (before === undefined || after === undefined) return withoutEvaluation(run);
   if (before.step === after.step)
@@ -20,21 +20,21 @@ export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluatio
     return judge(change.difference, isApart, `${words}.`);
   }
   const isApart = change.low > 0 || change.high < 0;
-  const interval = `${formatSigned(change.low)} to ${formatSigned(change.high)}`;
-  return judge(change.difference, isApart, `${words}: ${formatSigned(change.difference)}, 95% ${interval}.`);
+  const interval = `${showSigned(change.low)} to ${showSigned(change.high)}`;
+  return judge(change.difference, isApart, `${words}: ${showSigned(change.difference)}, 95% ${interval}.`);
 }
 
-function judge(difference: number, isApart: boolean, sentence: string): Verdict {
+function judge(difference: number, isApart: boolean, sentence: string): RunVerdict {
   if (!isApart) return { tone: 'plain', word: 'Within noise', sentence: `${sentence} This may be chance.` };
   return difference > 0
     ? { tone: 'good', word: 'It learned', sentence }
     : { tone: 'bad', word: 'It got worse', sentence };
 }
 
-function withoutEvaluation({ step, reward, rewardSteps }: RunOverview['run']): Verdict {
+function withoutEvaluation({ step, reward, rewardSteps }: RunOverview['run']): RunVerdict {
   if (step === 0) return { tone: 'plain', word: 'Not begun', sentence: 'No step is finished yet.' };
   const words =
-    reward === null ? '' : ` The mean reward of the last ${formatCount(rewardSteps, 'step')} is ${formatRate(reward)}.`;
+    reward === null ? '' : ` The mean reward of the last ${showCount(rewardSteps, 'step')} is ${showRate(reward)}.`;
   return {
     tone: 'plain',
     word: 'Not measured',
@@ -43,7 +43,7 @@ function withoutEvaluation({ step, reward, rewardSteps }: RunOverview['run']): V
 }
 
 const sayRate = ({ rate, low, high }: EvaluationPoint): string =>
-  `${formatRate(rate)} (95% ${formatRate(low)}–${formatRate(high)})`;
+  `${showRate(rate)} (95% ${showRate(low)}–${showRate(high)})`;
 
 /** How a task changed between the first and the last evaluation. */
 export type TaskFate = 'learned' | 'lost' | 'never' | 'always' | 'partly' | 'once';

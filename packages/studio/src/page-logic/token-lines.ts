@@ -48,7 +48,7 @@ function cutRun({ texts }: TokenRun, width: number): readonly { readonly from: n
 }
 
 /** The line that shows a token. */
-export function lineOf(lines: readonly TokenLine[], at: number): number {
+export function lineAt(lines: readonly TokenLine[], at: number): number {
   return lines.findIndex((line) => line.kind === 'tokens' && line.at <= at && at < line.at + line.to - line.from);
 }
 

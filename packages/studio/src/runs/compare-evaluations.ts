@@ -1,9 +1,9 @@
-import { successInterval, successRate, type TaskScore } from '@agentjet/core/success';
+import { toRate, type Rate } from '@agentjet/core/success';
 import type { EpisodeRow } from '@agentjet/run-folder';
-import type { KindChange, Rate, TaskChange, TaskTrials } from '../wire.js';
+import type { KindChange, TaskChange, TaskTrials } from '../wire.js';
 
 /** The first and the last evaluation, task by task. `isCounted` leaves out the places that are sampled as in training. */
-export function compareEvaluations(
+export function compareTasks(
   rows: readonly EpisodeRow[],
   isCounted: (row: EpisodeRow) => boolean,
 ): readonly TaskChange[] {
@@ -43,12 +43,9 @@ export function compareKinds(tasks: readonly TaskChange[]): readonly KindChange[
   if (kinds.length < 2) return [];
   return kinds.map((kind) => {
     const own = tasks.filter((task) => task.kind === kind);
-    return { kind, tasks: own.length, before: rateOf(own, 'before'), after: rateOf(own, 'after') };
+    return { kind, tasks: own.length, before: rateOn(own, 'before'), after: rateOn(own, 'after') };
   });
 }
 
-function rateOf(tasks: readonly TaskChange[], side: 'before' | 'after'): Rate | null {
-  const scores: readonly TaskScore[] = tasks.flatMap((task) => task[side] ?? []);
-  if (!scores.some(({ trials }) => trials > 0)) return null;
-  return { rate: successRate(scores), ...successInterval(scores) };
-}
+const rateOn = (tasks: readonly TaskChange[], side: 'before' | 'after'): Rate | null =>
+  toRate(tasks.flatMap((task) => task[side] ?? []));

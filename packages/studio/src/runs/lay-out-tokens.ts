@@ -1,13 +1,13 @@
 import { forkReasons, type Branch, type EpisodeTree, type TokenSpan } from '@agentjet/context-tracker';
 import type { SampleRecord } from '@agentjet/run-folder';
 import type { TokenRun, TreeBranch } from '../wire.js';
-import type { TokenTexts } from './token-texts.js';
+import type { TokenDecoder } from './token-texts.js';
 
 /** The branches of an episode's token tree, each after its parent. The branch with the most tokens continues its parent. */
 export function layOutTokens(
   { branches, turns }: EpisodeTree,
   samples: readonly SampleRecord[],
-  texts: TokenTexts,
+  texts: TokenDecoder,
 ): readonly TreeBranch[] {
   const laidOut: TreeBranch[] = [];
   const open: Place[] = branches.map((branch) => ({ branch, parent: null, depth: 0 })).reverse();
@@ -43,7 +43,7 @@ export function below(branch: Branch, parent: number, depth: number): readonly P
 type Sources = {
   readonly turns: EpisodeTree['turns'];
   readonly samples: readonly SampleRecord[];
-  readonly texts: TokenTexts;
+  readonly texts: TokenDecoder;
 };
 
 function toRuns({ start, ids, spans }: Branch, { turns, samples, texts }: Sources): readonly TokenRun[] {

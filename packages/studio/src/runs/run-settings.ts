@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 /** The settings of a run by their path below `ajet`, such as `rollout.num_repeat`. Empty if config.yaml cannot be read. */
 export type Settings = Readonly<Record<string, string>>;
 
-export async function readSettings(dir: string): Promise<Settings> {
+export async function readShownSettings(dir: string): Promise<Settings> {
   try {
     const config: unknown = parse(await readFile(path.join(dir, 'config.yaml'), 'utf8'));
     return Object.fromEntries(flatten(isJsonObject(config) ? (config['ajet'] ?? config) : {}, ''));

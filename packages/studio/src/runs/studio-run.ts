@@ -8,7 +8,7 @@ import {
   openRunFolder,
   toEpisodeOutcome,
   type EpisodeIndex,
-  type EpisodeOutcome,
+  type OutcomeInWords,
   type EpisodeRow,
   type RunFolder,
 } from '@agentjet/run-folder';
@@ -24,13 +24,13 @@ import type {
   SearchResult,
   TaskView,
 } from '../wire.js';
-import { compareEvaluations, compareKinds } from './compare-evaluations.js';
+import { compareTasks, compareKinds } from './compare-evaluations.js';
 import { EpisodeTable } from './episode-table.js';
 import type { FoundRun } from './find-runs.js';
 import { RunLines } from './run-lines.js';
-import { readSettings, type Settings } from './run-settings.js';
+import { readShownSettings, type Settings } from './run-settings.js';
 import { summarizeRun, toEvaluationPoint } from './summarize-run.js';
-import { TokenTexts } from './token-texts.js';
+import { TokenDecoder } from './token-texts.js';
 import { viewEpisode } from './view-episode.js';
 import { viewGroup, type GroupMember } from './view-group.js';
 
@@ -49,7 +49,7 @@ export class StudioRun {
   readonly #lines: RunLines;
   #settings: { readonly value: Settings; readonly writtenMs: number } | undefined;
   #opened: Promise<Opened> | undefined;
-  #texts: Promise<TokenTexts> | undefined;
+  #texts: Promise<TokenDecoder> | undefined;
   #examined: { readonly cursor: string; readonly atMs: number; readonly found: Promise<RunFindings> } | undefined;
 
   constructor(found: FoundRun) {
@@ -73,7 +73,7 @@ export class StudioRun {
     const settings = await this.#readSettings();
     const rows = await this.#rows().catch(() => []); // the curves of a run are shown even if its episodes cannot be read
     const numPlain = Number(settings['trainer_common.val_pass_n'] ?? 1);
-    const tasks = compareEvaluations(rows, (row) => row.repeat_index < numPlain);
+    const tasks = compareTasks(rows, (row) => row.repeat_index < numPlain);
     return {
       run,
       evaluations: this.#lines.evaluations.flatMap(toEvaluationPoint),
@@ -220,21 +220,21 @@ export class StudioRun {
     return { folder, index, table: new EpisodeTable(index) };
   }
 
-  #readTexts(): Promise<TokenTexts> {
-    this.#texts ??= this.#open().then(async ({ folder }) => new TokenTexts(await loadRunTokenizer(folder)));
+  #readTexts(): Promise<TokenDecoder> {
+    this.#texts ??= this.#open().then(async ({ folder }) => new TokenDecoder(await loadRunTokenizer(folder)));
     return this.#texts;
   }
 
   async #readSettings(): Promise<Settings> {
     const { mtimeMs } = await stat(path.join(this.found.dir, 'config.yaml')).catch(() => ({ mtimeMs: 0 }));
     if (this.#settings?.writtenMs !== mtimeMs)
-      this.#settings = { value: await readSettings(this.found.dir), writtenMs: mtimeMs };
+      this.#settings = { value: await readShownSettings(this.found.dir), writtenMs: mtimeMs };
     return this.#settings.value;
   }
 }
 
 /** Undefined if the line is gone or belongs to another episode, because the run was rewound after the row was read. */
-async function readOutcome(index: EpisodeIndex, row: EpisodeRow): Promise<EpisodeOutcome | undefined> {
+async function readOutcome(index: EpisodeIndex, row: EpisodeRow): Promise<OutcomeInWords | undefined> {
   const head = await index.readHead(row).catch(() => undefined); // the file was removed
   return head?.['episode_id'] === row.episode_id ? toEpisodeOutcome(head, index.keys) : undefined;
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { wilsonInterval } from '@agentjet/core/success';
+import { wilsonInterval, type RateDifference } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import type { EvaluationPoint, RateChange, RunState, RunSummary } from '../wire.js';
+import type { EvaluationPoint, RunState, RunSummary } from '../wire.js';
 import type { FoundRun } from './find-runs.js';
 import type { RunLines } from './run-lines.js';
 import type { Settings } from './run-settings.js';
@@ -65,7 +65,7 @@ export function toEvaluationPoint(line: MetricsRecord): readonly EvaluationPoint
   return [{ step, rate, low: low ?? computed.low, high: high ?? computed.high, episodes, reward }];
 }
 
-function changeOf(line: MetricsRecord | undefined): RateChange | null {
+function changeOf(line: MetricsRecord | undefined): RateDifference | null {
   const { success_change: difference, success_change_low: low, success_change_high: high } = line ?? { step: 0 };
   return difference === undefined || low === undefined || high === undefined ? null : { difference, low, high };
 }

@@ -1,7 +1,7 @@
 import { forkReasons, type TurnDescription } from '@agentjet/context-tracker';
 import type { SampleRecord } from '@agentjet/run-folder';
 import type { Said } from '../wire.js';
-import type { TokenTexts } from './token-texts.js';
+import type { TokenDecoder } from './token-texts.js';
 
 /**
  * What was said in an episode, in the order of its calls: for each call the messages that no earlier call had, then the
@@ -10,7 +10,7 @@ import type { TokenTexts } from './token-texts.js';
 export function tellConversation(
   turns: readonly TurnDescription[],
   samples: readonly SampleRecord[],
-  texts: TokenTexts,
+  texts: TokenDecoder,
 ): readonly Said[] {
   return turns.flatMap((turn) => {
     const sample = samples[turn.sample ?? -1];
@@ -18,7 +18,7 @@ export function tellConversation(
   });
 }
 
-function promptOf(turn: TurnDescription, { ids }: SampleRecord, texts: TokenTexts): readonly Said[] {
+function promptOf(turn: TurnDescription, { ids }: SampleRecord, texts: TokenDecoder): readonly Said[] {
   return turn.parts
     .filter(({ end }) => end > turn.reusedTokens)
     .map(({ author, name, start, end }) => ({
@@ -31,7 +31,7 @@ function promptOf(turn: TurnDescription, { ids }: SampleRecord, texts: TokenText
     }));
 }
 
-function answerOf(turn: TurnDescription, sample: SampleRecord, texts: TokenTexts): Said {
+function answerOf(turn: TurnDescription, sample: SampleRecord, texts: TokenDecoder): Said {
   const [from, to] = [turn.promptTokens, turn.promptTokens + turn.generatedTokens];
   const shown = sample.ids.slice(from, turn.isTruncated ? to : Math.max(from, to - 1));
   return {

@@ -1,7 +1,7 @@
 import type { Tokenizer } from '@agentjet/tokenizer';
 
 /** Decodes tokens to text. Without a tokenizer, it shows ids. */
-export class TokenTexts {
+export class TokenDecoder {
   readonly #tokenizer: Tokenizer | undefined;
 
   constructor(tokenizer: Tokenizer | undefined) {

@@ -1,18 +1,18 @@
 import { layOutEpisode, readTurnRecords } from '@agentjet/context-tracker';
 import { BackboneError, tellOlderFormat } from '@agentjet/core';
 import { describeEpisode } from '@agentjet/inspect';
-import type { EpisodeOutcome, EpisodeRow, RecordedEpisode } from '@agentjet/run-folder';
+import type { OutcomeInWords, EpisodeRow, RecordedEpisode } from '@agentjet/run-folder';
 import type { EpisodeView } from '../wire.js';
 import { episodeTimes } from './episode-times.js';
 import { layOutTokens } from './lay-out-tokens.js';
 import { tellConversation } from './tell-conversation.js';
-import type { TokenTexts } from './token-texts.js';
+import type { TokenDecoder } from './token-texts.js';
 
 export type EpisodeSources = {
   readonly row: EpisodeRow;
   readonly record: RecordedEpisode;
-  readonly outcome: EpisodeOutcome;
-  readonly texts: TokenTexts;
+  readonly outcome: OutcomeInWords;
+  readonly texts: TokenDecoder;
   readonly siblings: readonly EpisodeRow[];
 };
 

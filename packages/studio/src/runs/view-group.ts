@@ -1,19 +1,19 @@
 import { layOutEpisode, readTurnRecords, type Branch, type TurnDescription } from '@agentjet/context-tracker';
-import type { EpisodeOutcome, EpisodeRow, RecordedEpisode, SampleRecord } from '@agentjet/run-folder';
+import type { OutcomeInWords, EpisodeRow, RecordedEpisode, SampleRecord } from '@agentjet/run-folder';
 import type { GroupBranch, GroupEpisode, GroupView } from '../wire.js';
 import { below } from './lay-out-tokens.js';
-import type { TokenTexts } from './token-texts.js';
+import type { TokenDecoder } from './token-texts.js';
 
 export type GroupMember = {
   readonly row: EpisodeRow;
   readonly record: RecordedEpisode;
-  readonly outcome: EpisodeOutcome;
+  readonly outcome: OutcomeInWords;
 };
 
 /**
  * Returns the episodes of a group, and one tree of all their tokens. A beginning that they share is in the tree once.
  */
-export function viewGroup(members: readonly GroupMember[], texts: TokenTexts): GroupView {
+export function viewGroup(members: readonly GroupMember[], texts: TokenDecoder): GroupView {
   const [first] = members;
   const rows = members.flatMap(({ record }, episode) => record.samples.map((sample) => ({ episode, sample })));
   const tree = layOutEpisode(
@@ -67,7 +67,7 @@ type Row = { readonly episode: number; readonly sample: SampleRecord };
 /** The longest text of a branch that is shown. */
 const maxShown = 600;
 
-function toBranches(roots: readonly Branch[], rows: readonly Row[], texts: TokenTexts): readonly GroupBranch[] {
+function toBranches(roots: readonly Branch[], rows: readonly Row[], texts: TokenDecoder): readonly GroupBranch[] {
   const laidOut: GroupBranch[] = [];
   const open: { branch: Branch; parent: number | null; depth: number }[] = [...roots]
     .reverse()

@@ -8,7 +8,7 @@ export type GuardedRequest = {
   readonly header: (name: string) => string | undefined;
 };
 
-export type GuardOptions = {
+export type RequestRules = {
   readonly token: string;
   /** Name of the cookie that holds the token. */
   readonly cookie: string;
@@ -18,7 +18,7 @@ export type GuardOptions = {
   readonly allowsAddresses?: boolean;
 };
 
-export type Refusal = { readonly status: 400 | 401 | 403 | 405 | 413 | 414 | 421; readonly reason: string };
+export type RefusedRequest = { readonly status: 400 | 401 | 403 | 405 | 413 | 414 | 421; readonly reason: string };
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 const maxUrl = 8192;
@@ -27,7 +27,7 @@ const maxUrl = 8192;
  * Decides whether a request is answered. It must name this machine, so that a foreign name which resolves to this machine
  * (DNS rebinding) gets nothing; it must not come from another page; and it must bring the token.
  */
-export function refuse(request: GuardedRequest, options: GuardOptions): Refusal | undefined {
+export function findRefusal(request: GuardedRequest, options: RequestRules): RefusedRequest | undefined {
   const { method, url, header } = request;
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, reason: 'The studio only reads: use GET.' };
   if (url.length > maxUrl) return { status: 414, reason: `The address is longer than ${maxUrl} characters.` };
@@ -44,7 +44,7 @@ const hasBody = (header: GuardedRequest['header']): boolean =>
   header('transfer-encoding') !== undefined || Number(header('content-length') ?? 0) !== 0;
 
 /** Any port: the studio may be reached through a tunnel. */
-function isKnownHost(host: string | undefined, { hosts, allowsAddresses = false }: GuardOptions): boolean {
+function isKnownHost(host: string | undefined, { hosts, allowsAddresses = false }: RequestRules): boolean {
   const name = host?.replace(/:\d{1,5}$/, '').toLowerCase();
   if (name === undefined) return false;
   if (allowsAddresses && isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return true;
@@ -61,7 +61,7 @@ function isOwnPage({ url, header }: GuardedRequest): boolean {
   return site === undefined || site === 'same-origin' || site === 'none' || isVisit;
 }
 
-function hasToken({ url, header }: GuardedRequest, { token, cookie }: GuardOptions): boolean {
+function hasToken({ url, header }: GuardedRequest, { token, cookie }: RequestRules): boolean {
   const { pathname, searchParams } = new URL(url, 'http://x');
   const given = pathname === '/' ? searchParams.get('token') : null;
   return isSame(given, token) || readCookies(header('cookie') ?? '', cookie).some((value) => isSame(value, token));

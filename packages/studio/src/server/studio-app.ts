@@ -3,7 +3,7 @@ import { Hono, type Context } from 'hono';
 import type { StudioRuns } from '../runs/studio-runs.js';
 import { describeProblem, type StudioRun } from '../runs/studio-run.js';
 import { streamChanges } from './stream-changes.js';
-import { isFirstVisit, refuse, type GuardedRequest, type GuardOptions } from './guard.js';
+import { isFirstVisit, findRefusal, type GuardedRequest, type RequestRules } from './guard.js';
 import type { PageFiles } from './page-files.js';
 
 /** Scripts, styles and data come from the studio itself only; nothing may embed the page. */
@@ -27,7 +27,7 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-export type AppOptions = GuardOptions & {
+export type AppOptions = RequestRules & {
   readonly page: PageFiles;
   readonly runs: StudioRuns;
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ export function createStudioApp({ page, runs, signal, ...guard }: AppOptions): H
   const app = new Hono();
   app.use(async (context, next) => {
     const request = toGuarded(context);
-    const refusal = refuse(request, guard);
+    const refusal = findRefusal(request, guard);
     if (refusal !== undefined) return context.json({ error: refusal.reason }, refusal.status, headers);
     await next();
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);

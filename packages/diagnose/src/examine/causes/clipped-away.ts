@@ -1,6 +1,6 @@
 import type { Cause } from '../cause.js';
-import { between, mean } from '../figures/series.js';
-import { percent, setting } from '../words.js';
+import { between, meanOf } from '../figures/series.js';
+import { percent, nameSetting } from '../words.js';
 
 /** A token beyond the clip has no gradient, so this share of the update is thrown away. */
 const mostShare = 0.2;
@@ -13,12 +13,12 @@ export const clippedAway: Cause = {
   look({ figures: { clipped }, settings }) {
     if (clipped === undefined) return undefined;
     const late = between(clipped, 0.75, 1);
-    const share = mean(late.values);
+    const share = meanOf(late.values);
     if (share < mostShare) return undefined;
     return {
       asks: 'change',
-      summary: `The clip removed the gradient of ${percent(share)} of the tokens since step ${late.steps[0]}; it was ${percent(mean(between(clipped, 0, 0.1).values))} at the start.`,
-      cure: `Lower ${setting('trainer_common.optim.lr', settings.rate)}, make fewer optimizer steps on the same samples (trainer_common.mini_batch_num, trainer_common.ppo_epochs, trainer_common.max_staleness), or raise trainer_common.clip_ratio_high.`,
+      summary: `The clip removed the gradient of ${percent(share)} of the tokens since step ${late.steps[0]}; it was ${percent(meanOf(between(clipped, 0, 0.1).values))} at the start.`,
+      cure: `Lower ${nameSetting('trainer_common.optim.lr', settings.rate)}, make fewer optimizer steps on the same samples (trainer_common.mini_batch_num, trainer_common.ppo_epochs, trainer_common.max_staleness), or raise trainer_common.clip_ratio_high.`,
       taken: share,
     };
   },

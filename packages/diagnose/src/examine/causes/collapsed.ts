@@ -1,14 +1,12 @@
-import { wilsonInterval } from '@agentjet/core/success';
+import { wilsonInterval, type Rate } from '@agentjet/core/success';
+import { collapsedShare } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
-import { between, mean, type Series } from '../figures/series.js';
+import { between, meanOf, type FigureSeries } from '../figures/series.js';
 import { areShares, countGroups } from '../outcome.js';
-import { figure, setting } from '../words.js';
+import { figure, nameSetting } from '../words.js';
 
-/** The rule `collapse`, which watches a running job, has the same limit. */
-const mostShare = 0.5;
-
-type Level = { readonly rate: number; readonly low: number; readonly high: number; readonly step: number };
+type Level = Rate & { readonly step: number };
 
 export const collapsed: Cause = {
   name: 'collapsed',
@@ -33,15 +31,15 @@ export const collapsed: Cause = {
       const last = levels.at(-1);
       const best = levels.toSorted((left, right) => right.low - left.low)[0];
       if (last === undefined || best === undefined || best.step >= last.step) continue;
-      if (last.rate >= mostShare * best.rate || last.high >= best.low) continue;
+      if (last.rate >= collapsedShare * best.rate || last.high >= best.low) continue;
       const { entropy } = run.figures;
       const spread =
         entropy === undefined
           ? ''
-          : ` Entropy went from ${figure(mean(between(entropy, 0, 0.1).values))} to ${figure(mean(between(entropy, 0.9, 1).values))}.`;
+          : ` Entropy went from ${figure(meanOf(between(entropy, 0, 0.1).values))} to ${figure(meanOf(between(entropy, 0.9, 1).values))}.`;
       return {
         summary: `The model has lost what it could do: success on ${on} fell from ${figure(best.rate)} at step ${best.step} to ${figure(last.rate)} at step ${last.step}.${spread}`,
-        cure: `Begin again, or resume from a checkpoint near step ${best.step}, with a lower ${setting('trainer_common.optim.lr', run.settings.rate)}${run.settings.usesKl === true ? '' : ', or set trainer_common.use_kl_loss'}. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
+        cure: `Begin again, or resume from a checkpoint near step ${best.step}, with a lower ${nameSetting('trainer_common.optim.lr', run.settings.rate)}${run.settings.usesKl === true ? '' : ', or set trainer_common.use_kl_loss'}. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
         episodes: failures(run, last.step),
         since: best.step,
         taken: 1 - last.rate / best.rate,
@@ -68,11 +66,11 @@ const heldOutLevels = ({ evaluations }: ExaminedRun): readonly Level[] =>
   }));
 
 /** The mean of each tenth of the run. */
-function trainingLevels(run: ExaminedRun, success: Series): readonly Level[] {
+function trainingLevels(run: ExaminedRun, success: FigureSeries): readonly Level[] {
   const stretches = Math.min(10, success.values.length);
   return Array.from({ length: stretches }, (_, at) => {
     const stretch = between(success, at / stretches, (at + 1) / stretches);
-    const rate = mean(stretch.values);
+    const rate = meanOf(stretch.values);
     return { step: stretch.steps.at(-1) ?? 0, rate, ...wilsonInterval(rate, countGroups(run, stretch)) };
   });
 }

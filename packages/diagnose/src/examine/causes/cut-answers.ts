@@ -1,17 +1,12 @@
+import { leastAnswers, leastCut } from '../../limits.js';
 import type { Cause } from '../cause.js';
-import { between, mean } from '../figures/series.js';
-import { percent, setting } from '../words.js';
+import { between, meanOf } from '../figures/series.js';
+import { percent, nameSetting } from '../words.js';
 
-/**
- * Each cut answer is trained with the reward of an unfinished one. A share of 5% is often as large as the gain of a
- * step.
- */
-const leastShare = 0.05;
-const leastAnswers = 20;
 /** With this share or more, cut answers slow down even a run that learns. */
 const alwaysShare = 0.2;
 
-export const cutAnswers: Cause = {
+export const manyCutAnswers: Cause = {
   name: 'cut_answers',
   needs: ['cut'],
   threshold: '5% of the answers in the last quarter of the run: each is rewarded as an unfinished answer',
@@ -29,14 +24,14 @@ export const cutAnswers: Cause = {
   look({ figures: { cut }, episodes, settings }) {
     if (cut === undefined) return undefined;
     const late = between(cut, 0.75, 1);
-    const share = mean(late.values);
-    if (share < leastShare) return undefined;
+    const share = meanOf(late.values);
+    if (share < leastCut) return undefined;
     const [first = 0] = late.steps;
     const recent = episodes?.filter(({ phase, step }) => phase === 'train' && step >= first) ?? [];
     if (recent.length > 0 && recent.reduce((sum, { answers }) => sum + answers, 0) < leastAnswers) return undefined;
     return {
       summary: `${percent(share)} of the answers since step ${first} were cut at a token limit, so the agent got them unfinished.`,
-      cure: `Raise ${setting('rollout.max_response_length_in_one_turn', settings.answerLimit)}, or ${setting('rollout.max_model_len', settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
+      cure: `Raise ${nameSetting('rollout.max_response_length_in_one_turn', settings.answerLimit)}, or ${nameSetting('rollout.max_model_len', settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
       episodes: recent.filter((episode) => episode.cut > 0).map(({ id }) => id),
       since: first,
       ...(share >= alwaysShare && { asks: 'change' as const }),

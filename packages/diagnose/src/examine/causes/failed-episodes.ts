@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { idsOf, mostFrequent, trainingEpisodes } from '../episode-sets.js';
+import { episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import { percent } from '../words.js';
 
 /** A failed episode trains nothing, or trains a reward of 0 that the agent did not earn. */
@@ -19,7 +19,7 @@ export const failedEpisodes: Cause = {
       asks: 'change',
       summary: `${failed.length} of ${all.length} training episodes failed (${percent(failed.length / all.length)}), ${most?.count} of them with ${shorten(most?.value ?? '')}`,
       cure: 'Repair the agent, its tools or the judge: the error names the place, and `--backbone=debug` shows a few episodes. rollout.failed_episode_policy decides what failed episodes count.',
-      episodes: idsOf(failed),
+      episodes: episodeIds(failed),
       taken: failed.length / all.length,
     };
   },

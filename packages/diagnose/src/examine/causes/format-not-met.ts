@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { idsOf, mostFrequent, trainingEpisodes } from '../episode-sets.js';
+import { episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf } from '../examined-run.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
@@ -28,7 +28,7 @@ export const formatNotMet: Cause = {
     return {
       summary: `${found.episodes.length} of ${wrong.length} refused answers (${percent(share)}) ${found.what}.`,
       cure: 'Say in the prompt in which form the answer must be, with an example; let the judge read the form that the model uses (task_judge.answer.after, task_judge.answer.compare), or give a small reward for the form alone.',
-      episodes: idsOf(found.episodes),
+      episodes: episodeIds(found.episodes),
       taken: share,
     };
   },

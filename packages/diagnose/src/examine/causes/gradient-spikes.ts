@@ -1,6 +1,6 @@
 import type { Cause } from '../cause.js';
-import { median, type Series } from '../figures/series.js';
-import { figure, setting } from '../words.js';
+import { median, type FigureSeries } from '../figures/series.js';
+import { figure, nameSetting } from '../words.js';
 
 /** A step whose norm is this many times that of its neighbours moves the weights as far as that many of them. */
 const leastRatio = 10;
@@ -25,7 +25,7 @@ export const gradientSpikes: Cause = {
     const steps = spikes.slice(0, 5).map(({ step }) => step);
     return {
       summary: `The gradient norm jumped in ${spikes.length} of ${norms.values.length} steps, by up to ${figure(largest)} times that of the steps around it (steps ${steps.join(', ')}${spikes.length > 5 ? ', ...' : ''}).`,
-      cure: `Lower trainer_common.optim.grad_clip to the usual norm (${figure(median(norms.values.filter((value) => value > 0)))}) or ${setting('trainer_common.optim.lr', settings.rate)}, and look at the episodes of these steps for very long or very rare answers.`,
+      cure: `Lower trainer_common.optim.grad_clip to the usual norm (${figure(median(norms.values.filter((value) => value > 0)))}) or ${nameSetting('trainer_common.optim.lr', settings.rate)}, and look at the episodes of these steps for very long or very rare answers.`,
       since: first.step,
       taken: Math.min(0.5, (spikes.length * leastRatio) / norms.values.length),
     };
@@ -34,7 +34,7 @@ export const gradientSpikes: Cause = {
 
 type Spike = { readonly step: number; readonly ratio: number };
 
-function findSpikes({ steps, values }: Series): readonly Spike[] {
+function findSpikes({ steps, values }: FigureSeries): readonly Spike[] {
   const logs = values.map((value) => (value > 0 ? Math.log(value) : undefined));
   return logs.flatMap((log, at) => {
     if (log === undefined) return [];

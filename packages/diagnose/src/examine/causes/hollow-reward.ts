@@ -1,8 +1,8 @@
 import type { Cause, Sighting } from '../cause.js';
-import { comparePreference, groupsOf, idsOf, prefersNothing, trainingEpisodes } from '../episode-sets.js';
+import { comparePreference, groupsOf, episodeIds, prefersNothing, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
-import { changeBetween, rises, type Change } from '../figures/change.js';
-import { between, type Series, since } from '../figures/series.js';
+import { changeBetween, rises, type FigureChange } from '../figures/change.js';
+import { between, type FigureSeries, since } from '../figures/series.js';
 import { evaluationSeries, heldOutChange, isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
 
@@ -47,13 +47,13 @@ function preferences(run: ExaminedRun): Sighting | undefined {
   return {
     summary: `The reward does not follow success: of ${compared} groups with successes and failures, the successes earned more in ${agreeing} (${percent(agreeing / compared)}).`,
     cure,
-    episodes: idsOf(against),
+    episodes: episodeIds(against),
     taken: 1 - agreeing / compared,
   };
 }
 
 /** Success in training is compared first, because the same episodes earned the reward. */
-function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly series: Series }[] {
+function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly series: FigureSeries }[] {
   const { figures, evaluations, episodes } = run;
   // With episodes, `preferences` compares within groups. A strict success may begin to rise long after the reward.
   const trained = episodes === undefined ? figures.success : undefined;
@@ -66,10 +66,15 @@ function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly 
   ];
 }
 
-type Comparison = { readonly reward: Change; readonly success: Change; readonly share: number; readonly from: number };
+type Comparison = {
+  readonly reward: FigureChange;
+  readonly success: FigureChange;
+  readonly share: number;
+  readonly from: number;
+};
 
 /** Compares over the whole run, and over its second half. */
-function compare(reward: Series | undefined, success: Series): Comparison | undefined {
+function compare(reward: FigureSeries | undefined, success: FigureSeries): Comparison | undefined {
   if (reward === undefined) return undefined;
   const first = Math.min(reward.steps[0] ?? 0, success.steps[0] ?? 0);
   const last = reward.steps.at(-1) ?? 0;
@@ -82,7 +87,7 @@ function compare(reward: Series | undefined, success: Series): Comparison | unde
 
 function compareSince(
   from: number,
-  all: { readonly reward: Series; readonly success: Series },
+  all: { readonly reward: FigureSeries; readonly success: FigureSeries },
 ): Comparison | undefined {
   const [reward, success] = [changeSince(from, all.reward), changeSince(from, all.success)];
   if (reward === undefined || success === undefined || !rises(reward)) return undefined;
@@ -93,14 +98,14 @@ function compareSince(
   return { reward, success, share: followed / grown, from };
 }
 
-function changeSince(from: number, series: Series): Change | undefined {
+function changeSince(from: number, series: FigureSeries): FigureChange | undefined {
   const stretch = since(series, from);
   const share = Math.max(0.15, 1 / Math.max(1, stretch.values.length));
   return changeBetween(series, { from: between(stretch, 0, share), to: between(stretch, 1 - share, 1) });
 }
 
 /** Shares are compared as they are. Rewards of another scale are compared by the range that they went through. */
-function scaleOf({ values }: Series): number {
+function scaleOf({ values }: FigureSeries): number {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return least >= -0.5 && most <= 1.5 ? 1 : most - least;
 }

@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { groupBy, idsOf, mostFrequent, trainingEpisodes } from '../episode-sets.js';
+import { groupEpisodes, episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf } from '../examined-run.js';
 import { isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
@@ -35,7 +35,7 @@ function withoutVerdict(all: readonly EpisodeOf[]) {
   return {
     summary: `The judge gave no verdict for ${lost.length} of ${all.length} episodes (${percent(lost.length / all.length)}). The most frequent error is "${most?.value.slice(0, 140)}".`,
     cure: 'Ask the judge about a few labelled answers (ajet judge --examples), and repair it or its model.',
-    episodes: idsOf(lost),
+    episodes: episodeIds(lost),
     taken: lost.length / all.length,
   };
 }
@@ -50,7 +50,7 @@ function sameForAll(all: readonly EpisodeOf[]) {
   return {
     summary: `The judge gave ${most.count} of ${scored.length} episodes the same reward, ${figure(value)}, so there is nothing to prefer.`,
     cure: 'Give the judge a rubric that tells good answers from bad ones, and check it on labelled answers (ajet judge --examples).',
-    episodes: idsOf(same),
+    episodes: episodeIds(same),
     taken: most.count / scored.length,
   };
 }
@@ -83,7 +83,7 @@ export const judgeUnstable: Cause = {
     return {
       summary: `The judge is not sure: of ${compared} episodes with the same ${found === sameTokens ? 'tokens' : 'answer'} as another one of their task, ${others.length} (${percent(others.length / compared)}) got another ${found === sameTokens ? 'reward' : 'verdict'}.`,
       cure: 'Make the reward depend on the answer alone: temperature 0 or more votes for a judge that is a model (task_judge.llm.votes), a fixed seed for the environment.',
-      episodes: idsOf(others),
+      episodes: episodeIds(others),
       taken: Math.min(1, (2 * others.length) / compared),
     };
   },
@@ -99,7 +99,7 @@ function findUnstable(
     valueOf,
   }: { readonly keyOf: (episode: EpisodeOf) => string; readonly valueOf: (episode: EpisodeOf) => unknown },
 ): Unstable | undefined {
-  const same = [...groupBy(episodes, (episode) => `${episode.task} ${keyOf(episode)}`).values()].filter(
+  const same = [...groupEpisodes(episodes, (episode) => `${episode.task} ${keyOf(episode)}`).values()].filter(
     ({ length }) => length > 1,
   );
   const compared = same.reduce((sum, { length }) => sum + length, 0);

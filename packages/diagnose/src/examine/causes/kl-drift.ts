@@ -1,8 +1,8 @@
 import type { Cause } from '../cause.js';
 import { changeBetween } from '../figures/change.js';
-import { between, mean } from '../figures/series.js';
+import { between, meanOf } from '../figures/series.js';
 import { isGood } from '../outcome.js';
-import { figure, setting } from '../words.js';
+import { figure, nameSetting } from '../words.js';
 
 /** At 1 nat per token, the reference model gives the tokens of an answer a third of the chance that the model does. */
 const mostKl = 1;
@@ -21,8 +21,8 @@ export const klDrift: Cause = {
     if (change === undefined || change.low <= 0 || change.after < mostKl || change.after < 2 * change.before)
       return undefined;
     return {
-      summary: `The model has moved far from its reference: ${figure(change.after)} nats per token at the end, ${figure(mean(between(kl, 0.4, 0.6).values))} at half of the run, ${figure(change.before)} in its first quarter.`,
-      cure: `${run.settings.usesKl === false ? 'Set trainer_common.use_kl_loss: true, raise' : 'Raise'} trainer_common.kl_loss_coef, or lower ${setting('trainer_common.optim.lr', run.settings.rate)}.`,
+      summary: `The model has moved far from its reference: ${figure(change.after)} nats per token at the end, ${figure(meanOf(between(kl, 0.4, 0.6).values))} at half of the run, ${figure(change.before)} in its first quarter.`,
+      cure: `${run.settings.usesKl === false ? 'Set trainer_common.use_kl_loss: true, raise' : 'Raise'} trainer_common.kl_loss_coef, or lower ${nameSetting('trainer_common.optim.lr', run.settings.rate)}.`,
       since: end.steps[0] ?? 0,
       taken: Math.min(1, change.after / (change.after + mostKl)),
     };

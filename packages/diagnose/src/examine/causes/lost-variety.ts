@@ -1,10 +1,10 @@
 import type { Cause, Sighting } from '../cause.js';
-import { compareTokens, firstEpisodes, idsOf, trainingEpisodes } from '../episode-sets.js';
+import { compareTokens, firstEpisodes, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
-import { between, mean } from '../figures/series.js';
+import { between, meanOf } from '../figures/series.js';
 import { isGood, outcomeOf } from '../outcome.js';
-import { describeOutcome, figure, percent, setting } from '../words.js';
+import { describeOutcome, figure, percent, nameSetting } from '../words.js';
 
 /** A share of the entropy at the start. The rule `collapse`, which watches a running job, has the same limit. */
 const leastShare = 0.05;
@@ -30,25 +30,25 @@ function sameTokens(run: ExaminedRun): Sighting | undefined {
   if (first.share > 0.25 || last.share <= 0.5 || last.compared < leastGroups) return undefined;
   const { entropy } = run.figures;
   const [before, after] =
-    entropy === undefined ? [0, 0] : [entropy.values[0] ?? 0, mean(between(entropy, 0.75, 1).values)];
+    entropy === undefined ? [0, 0] : [entropy.values[0] ?? 0, meanOf(between(entropy, 0.75, 1).values)];
   const fell = after < before ? ` Entropy fell from ${figure(before)} to ${figure(after)} nats.` : '';
   return {
     summary: `The samples of a task do not differ any more: since step ${late[0]?.step}, all episodes have the same tokens in ${last.same.length} of ${last.compared} groups (${percent(last.share)}), in the first step in ${percent(first.share)}.${fell}`,
     cure: cureOf(run),
-    episodes: idsOf(last.same),
+    episodes: episodeIds(last.same),
     taken: last.share,
   };
 }
 
 /** Episodes show that most groups still have something to compare. */
 function stillDiffers({ episodes, figures: { equal_groups: equal } }: ExaminedRun): boolean {
-  return episodes !== undefined && equal !== undefined && mean(between(equal, 0.5, 1).values) < 0.3;
+  return episodes !== undefined && equal !== undefined && meanOf(between(equal, 0.5, 1).values) < 0.3;
 }
 
 function lowEntropy(run: ExaminedRun): Sighting | undefined {
   const { entropy, reward } = run.figures;
   if (entropy === undefined || entropy.values.length < 5) return undefined;
-  const [before, after] = [mean(between(entropy, 0, 0.05).values), mean(between(entropy, 0.9, 1).values)];
+  const [before, after] = [meanOf(between(entropy, 0, 0.05).values), meanOf(between(entropy, 0.9, 1).values)];
   if (before <= 0 || after >= leastShare * before) return undefined;
   const late = reward && changeBetween(reward, { from: between(reward, 0.5, 0.75), to: between(reward, 0.75, 1) });
   if (rises(late)) return undefined;
@@ -64,4 +64,4 @@ function lowEntropy(run: ExaminedRun): Sighting | undefined {
 }
 
 const cureOf = ({ settings }: ExaminedRun): string =>
-  `Lower ${setting('trainer_common.optim.lr', settings.rate)}, raise trainer_common.clip_ratio_high above clip_ratio_low, set ${setting('trainer_common.entropy_coeff', settings.entropyCoefficient)} or trainer_common.use_kl_loss, or raise ${setting('rollout.temperature', settings.temperature)}.`;
+  `Lower ${nameSetting('trainer_common.optim.lr', settings.rate)}, raise trainer_common.clip_ratio_high above clip_ratio_low, set ${nameSetting('trainer_common.entropy_coeff', settings.entropyCoefficient)} or trainer_common.use_kl_loss, or raise ${nameSetting('rollout.temperature', settings.temperature)}.`;

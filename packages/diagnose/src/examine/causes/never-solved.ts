@@ -1,13 +1,11 @@
 import { chanceOfMixedGroup, formatRate } from '@agentjet/core/success';
+import { lowestSuccess } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
-import { between, mean } from '../figures/series.js';
-import { heldOutChange, outcomeOf, trainingSuccess, type Outcome } from '../outcome.js';
-import { percent, setting } from '../words.js';
-
-/** The rule `no_signal`, which watches a running job, has the same limit. */
-const mostSuccess = 0.1;
+import { between, meanOf } from '../figures/series.js';
+import { heldOutChange, outcomeOf, trainingSuccess, type MeasuredSuccess } from '../outcome.js';
+import { percent, nameSetting } from '../words.js';
 
 export const neverSolved: Cause = {
   name: 'never_solved',
@@ -16,13 +14,13 @@ export const neverSolved: Cause = {
   explains: ['no_spread', 'zero_gradients', 'stopped_learning', 'no_gain', 'one_part'],
   look(run) {
     const success = trainingSuccess(run, 0.5) ?? outcomeOf(run);
-    if (success === undefined || success.rate >= mostSuccess || gains(run)) return undefined;
+    if (success === undefined || success.rate >= lowestSuccess || gains(run)) return undefined;
     const equal = equalShare(run, success.rate);
     if (equal === undefined || equal.share <= 0.5) return undefined;
     const { groupSize } = run.settings;
     return {
       summary: `The model hardly solves any task: success on ${success.on} is ${formatRate(success.rate, success)}. In ${percent(equal.share)} of the groups ${equal.how} all rewards are equal, so they train nothing.`,
-      cure: `Use easier tasks (task_reader.difficulty leaves out those that are never solved), imitate successful transcripts first (debug.collect, then ajet sft), put example turns into the prompt, or raise ${setting('rollout.num_repeat', groupSize)}.`,
+      cure: `Use easier tasks (task_reader.difficulty leaves out those that are never solved), imitate successful transcripts first (debug.collect, then ajet sft), put example turns into the prompt, or raise ${nameSetting('rollout.num_repeat', groupSize)}.`,
       episodes: (run.episodes ?? [])
         .filter(({ success: isSuccess, phase }) => phase === 'train' && !isSuccess)
         .map(({ id }) => id),
@@ -41,12 +39,12 @@ function gains(run: ExaminedRun): boolean {
 }
 
 /** The measured share of groups with equal rewards, or the one that chance predicts for this success. */
-function equalShare({ figures, settings }: ExaminedRun, rate: Outcome['rate']) {
+function equalShare({ figures, settings }: ExaminedRun, rate: MeasuredSuccess['rate']) {
   const { equal_groups: equal } = figures;
   const size = settings.groupSize;
   const chance = size === undefined ? undefined : 1 - chanceOfMixedGroup(rate, size);
   const predicted = chance === undefined ? '' : `(${percent(chance)} by chance) `;
   if (equal !== undefined && equal.values.length > 0)
-    return { share: mean(between(equal, 0.5, 1).values), how: `${predicted}`.trim() };
+    return { share: meanOf(between(equal, 0.5, 1).values), how: `${predicted}`.trim() };
   return chance === undefined ? undefined : { share: chance, how: 'that chance predicts' };
 }

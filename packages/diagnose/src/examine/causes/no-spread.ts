@@ -1,10 +1,10 @@
 import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { Cause } from '../cause.js';
-import { groupsOf, idsOf, trainingEpisodes } from '../episode-sets.js';
+import { groupsOf, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
-import { between, mean } from '../figures/series.js';
+import { between, meanOf } from '../figures/series.js';
 import { countGroups, isGood } from '../outcome.js';
-import { percent, setting } from '../words.js';
+import { percent, nameSetting } from '../words.js';
 
 export const noSpread: Cause = {
   name: 'no_spread',
@@ -17,15 +17,15 @@ export const noSpread: Cause = {
     const { groupSize } = run.settings;
     if (equal === undefined || success === undefined || groupSize === undefined || isGood(run)) return undefined;
     const late = between(equal, 0.5, 1);
-    const observed = mean(late.values);
+    const observed = meanOf(late.values);
     const steps = new Set(late.steps);
     const rates = success.values.filter((_, at) => steps.has(success.steps[at] ?? -1));
-    const chance = 1 - mean(rates.map((rate) => chanceOfMixedGroup(rate, groupSize)));
+    const chance = 1 - meanOf(rates.map((rate) => chanceOfMixedGroup(rate, groupSize)));
     const groups = countGroups(run, late);
     if (wilsonInterval(observed, groups).low <= Math.max(0.5, chance + 0.2)) return undefined;
     return {
-      summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(mean(rates), wilsonInterval(mean(rates), groups))} in groups of ${groupSize}. The model solves a task in all episodes of its group or in none.`,
-      cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${setting('rollout.temperature', run.settings.temperature)}.`,
+      summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(meanOf(rates), wilsonInterval(meanOf(rates), groups))} in groups of ${groupSize}. The model solves a task in all episodes of its group or in none.`,
+      cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${nameSetting('rollout.temperature', run.settings.temperature)}.`,
       episodes: examples(run),
       taken: observed,
     };
@@ -38,5 +38,5 @@ function examples(run: ExaminedRun): readonly string[] {
     (group) => new Set(group.map(({ reward }) => reward)).size === 1,
   );
   const [good, bad] = [true, false].map((wanted) => groups.find(([first]) => first?.success === wanted)?.[0]);
-  return idsOf([good, bad].filter((each) => each !== undefined));
+  return episodeIds([good, bad].filter((each) => each !== undefined));
 }

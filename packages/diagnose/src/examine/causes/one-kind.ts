@@ -1,15 +1,15 @@
-import { formatRate, successByKind } from '@agentjet/core/success';
+import { formatRate, successByKind, type Rate } from '@agentjet/core/success';
 import type { Cause } from '../cause.js';
-import { groupBy, idsOf, trainingEpisodes } from '../episode-sets.js';
+import { groupEpisodes, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 
 /** A kind with this success is learned, and one below `mostBehind` is not. */
 const leastLearned = 0.6;
 const mostBehind = 0.3;
 
-type Kind = { readonly rate: number; readonly low: number; readonly high: number; readonly tasks: number };
+type Kind = Rate & { readonly tasks: number };
 
-export const oneKind: Cause = {
+export const oneKindLearned: Cause = {
   name: 'one_kind',
   needs: [],
   threshold:
@@ -33,7 +33,7 @@ export const oneKind: Cause = {
       asks: 'change',
       summary: `The model learned one kind of task and not another: ${field} ${bestName} ${formatRate(bestKind.rate, bestKind)}, but ${named.join(', ')}.`,
       cure: `Add training tasks of ${names.join(', ')}, easier ones first, or train them separately; look at what their failures share.`,
-      episodes: idsOf(failing),
+      episodes: episodeIds(failing),
       taken: behind.reduce((sum, [, kind]) => sum + kind.tasks, 0) / Math.max(1, tasks),
     };
   },
@@ -43,7 +43,7 @@ export const oneKind: Cause = {
 function kindsOf(run: ExaminedRun): readonly (readonly [string, Kind])[] {
   const evaluated = run.evaluations.at(-1)?.kinds;
   if (evaluated !== undefined) return [...evaluated];
-  const scores = [...groupBy(trainingEpisodes(run, 0.5), ({ task }) => task).values()].map((episodes) => {
+  const scores = [...groupEpisodes(trainingEpisodes(run, 0.5), ({ task }) => task).values()].map((episodes) => {
     const kind = episodes[0]?.kind;
     return {
       successes: episodes.filter(({ success }) => success).length,

@@ -2,14 +2,14 @@ import type { Cause, Sighting } from '../cause.js';
 import {
   comparePreference,
   groupsOf,
-  idsOf,
+  episodeIds,
   leastCompared,
   prefersNothing,
   trainingEpisodes,
 } from '../episode-sets.js';
 import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { fitSlope } from '../figures/line.js';
-import { between, emptySeries, mean, noiseOf, type Series } from '../figures/series.js';
+import { between, emptySeries, meanOf, noiseIn, type FigureSeries } from '../figures/series.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
@@ -45,7 +45,7 @@ function ownerInGroups(run: ExaminedRun): Sighting | undefined {
   const groups = groupsOf(trainingEpisodes(run));
   const centered = (valueOf: (episode: EpisodeOf) => number): readonly number[] =>
     groups.flatMap((group) => {
-      const level = mean(group.map(valueOf));
+      const level = meanOf(group.map(valueOf));
       return group.map((episode) => valueOf(episode) - level);
     });
   const reward = centered((each) => each.reward ?? 0);
@@ -61,7 +61,7 @@ function ownerInGroups(run: ExaminedRun): Sighting | undefined {
   if (isUnknown ? !hasNeverPaid(ofMute, ofOwner) : !prefersNothing(owner.preference)) return undefined;
   return sight(owner, mute.name, {
     what: 'decides which episode of a group gets more',
-    episodes: idsOf(owner.preference.against),
+    episodes: episodeIds(owner.preference.against),
   });
 }
 
@@ -90,7 +90,7 @@ function shareOf(part: readonly number[], whole: readonly number[]): number {
  * The share of the variance of the reward's steps that a part explains. Differences between steps are compared, so
  * that two parts that both rise are not taken for one.
  */
-function explained(part: Series, reward: Series): number {
+function explained(part: FigureSeries, reward: FigureSeries): number {
   const byStep = new Map(part.steps.map((step, at) => [step, part.values[at] ?? 0]));
   const pairs = reward.steps.flatMap((step, at) => {
     const value = byStep.get(step);
@@ -108,12 +108,12 @@ function explained(part: Series, reward: Series): number {
 }
 
 /** Whether the last half of the series rises beyond its noise, by more than a tenth of its level. */
-function isRising(series: Series): boolean {
+function isRising(series: FigureSeries): boolean {
   const half = between(series, 0.4, 1);
-  const line = fitSlope(half, noiseOf(half));
+  const line = fitSlope(half, noiseIn(half));
   const length = (half.steps.at(-1) ?? 0) - (half.steps[0] ?? 0);
-  return line !== undefined && line.low > 0 && line.slope * length > 0.1 * Math.abs(mean(half.values));
+  return line !== undefined && line.low > 0 && line.slope * length > 0.1 * Math.abs(meanOf(half.values));
 }
 
-const hasNeverPaid = (part: Series, owner: Series): boolean =>
-  mean(part.values) < 0.02 * Math.max(...owner.values.map(Math.abs));
+const hasNeverPaid = (part: FigureSeries, owner: FigureSeries): boolean =>
+  meanOf(part.values) < 0.02 * Math.max(...owner.values.map(Math.abs));

@@ -1,7 +1,7 @@
 import type { Cause } from '../cause.js';
-import { groupBy, idsOf } from '../episode-sets.js';
+import { groupEpisodes, episodeIds } from '../episode-sets.js';
 import { heldOutChange, isGood } from '../outcome.js';
-import { percent, setting } from '../words.js';
+import { percent, nameSetting } from '../words.js';
 
 /** At temperature 0, an answer changes as soon as another token becomes the likeliest at one position. */
 const leastSame = 0.8;
@@ -20,7 +20,7 @@ export const rateTooLow: Cause = {
     if (change !== undefined && change.low > 0) return undefined;
     const evaluated = (run.episodes ?? []).filter(({ phase, tokens }) => phase === 'evaluation' && tokens > 0);
     const byTask = [
-      ...groupBy(
+      ...groupEpisodes(
         evaluated.filter(({ step }) => step === first.step || step === last.step),
         ({ task }) => task,
       ).values(),
@@ -33,8 +33,8 @@ export const rateTooLow: Cause = {
     if (pairs.length < leastTasks || same.length < leastSame * pairs.length || steps(run) < 5) return undefined;
     return {
       summary: `The training hardly changed the model: ${same.length} of ${pairs.length} held-out tasks (${percent(same.length / pairs.length)}) are answered token by token as before it.`,
-      cure: `Raise ${setting('trainer_common.optim.lr', run.settings.rate)}: begin with three times its value. With LoRA, 10 times the rate of full training is usual. If the rate is right, see whether groups have equal rewards.`,
-      episodes: idsOf(same.map(({ after }) => after)),
+      cure: `Raise ${nameSetting('trainer_common.optim.lr', run.settings.rate)}: begin with three times its value. With LoRA, 10 times the rate of full training is usual. If the rate is right, see whether groups have equal rewards.`,
+      episodes: episodeIds(same.map(({ after }) => after)),
       taken: same.length / pairs.length,
     };
   },

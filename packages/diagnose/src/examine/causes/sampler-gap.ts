@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { between, mean } from '../figures/series.js';
+import { between, meanOf } from '../figures/series.js';
 import { figure } from '../words.js';
 
 /** Half of the usual clip, log(1.2): such a gap alone moves many ratios to the clip. */
@@ -21,7 +21,7 @@ export const samplerGap: Cause = {
   ],
   look({ figures: { gap }, settings }) {
     if (gap === undefined || settings.trainsStale === true) return undefined;
-    const typical = mean(between(gap, 0, 1).values);
+    const typical = meanOf(between(gap, 0, 1).values);
     if (typical < mostGap) return undefined;
     return {
       asks: 'change',

@@ -1,6 +1,6 @@
 import type { Cause } from '../cause.js';
-import { between, mean } from '../figures/series.js';
-import { outcomeOf, trainingSuccess, type Outcome } from '../outcome.js';
+import { between, meanOf } from '../figures/series.js';
+import { outcomeOf, trainingSuccess, type MeasuredSuccess } from '../outcome.js';
 import { describeOutcome, percent } from '../words.js';
 
 /** The rule `no_signal`, which watches a running job, has the same limit. */
@@ -15,7 +15,7 @@ export const solved: Cause = {
     const { equal_groups: equal } = run.figures;
     if (equal === undefined) return undefined;
     const late = between(equal, 0.75, 1);
-    const share = mean(late.values);
+    const share = meanOf(late.values);
     const success = outcomeOf(run);
     if (share <= 0.5 || success === undefined || success.high < leastSuccess || success.rate < leastSuccess - 0.1)
       return undefined;
@@ -26,10 +26,10 @@ export const solved: Cause = {
 function isFromStart(run: Parameters<Cause['look']>[0]): boolean {
   const { equal_groups: equal } = run.figures;
   const first = trainingSuccess(run, 0, 0.1);
-  return (first?.rate ?? 0) >= leastSuccess && equal !== undefined && mean(between(equal, 0, 0.1).values) > 0.5;
+  return (first?.rate ?? 0) >= leastSuccess && equal !== undefined && meanOf(between(equal, 0, 0.1).values) > 0.5;
 }
 
-function tooEasy(share: number, success: Outcome) {
+function tooEasy(share: number, success: MeasuredSuccess) {
   return {
     summary: `The model solved the tasks from the start: ${describeOutcome(success)}, and ${percent(share)} of the groups have equal rewards and train nothing.`,
     cure: 'Use harder tasks, or let task_reader.difficulty leave out those that are always solved.',
@@ -39,10 +39,10 @@ function tooEasy(share: number, success: Outcome) {
 
 function learned(
   { figures: { equal_groups: equal } }: Parameters<Cause['look']>[0],
-  { share, success }: { readonly share: number; readonly success: Outcome },
+  { share, success }: { readonly share: number; readonly success: MeasuredSuccess },
 ) {
   const values = equal?.values ?? [];
-  const at = values.findIndex((_, index) => mean(values.slice(index, index + 5)) > 0.5);
+  const at = values.findIndex((_, index) => meanOf(values.slice(index, index + 5)) > 0.5);
   return {
     asks: 'nothing' as const,
     summary: `The model has learned its tasks: ${describeOutcome(success)}. ${percent(share)} of the last groups are solved by all of their episodes, so further steps change little.`,

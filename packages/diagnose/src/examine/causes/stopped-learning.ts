@@ -1,9 +1,9 @@
 import type { Cause } from '../cause.js';
 import { changeBetween, rises } from '../figures/change.js';
 import { fitSlope } from '../figures/line.js';
-import { between, noiseOf, since, type Series } from '../figures/series.js';
+import { between, noiseIn, since, type FigureSeries } from '../figures/series.js';
 import { isGood, outcomeOf } from '../outcome.js';
-import { figure, setting } from '../words.js';
+import { figure, nameSetting } from '../words.js';
 
 /** The flat stretch has at least this share of the steps, and at least this many. */
 const leastShare = 0.4;
@@ -26,7 +26,7 @@ export const stoppedLearning: Cause = {
     const { groupSize } = run.settings;
     return {
       summary: `The run stopped learning at step ${flat.step}: the reward rose from ${figure(flat.from)} to ${figure(flat.level)} before, and stayed there for the remaining ${flat.steps} steps.`,
-      cure: `See what the failing tasks share (ajet inspect). What helps most often: other or harder tasks, a larger group (${setting('rollout.num_repeat', groupSize)}), a reward with more values, or the end of the run.`,
+      cure: `See what the failing tasks share (ajet inspect). What helps most often: other or harder tasks, a larger group (${nameSetting('rollout.num_repeat', groupSize)}), a reward with more values, or the end of the run.`,
       ...((outcomeOf(run)?.rate ?? 0) < lowSuccess && { asks: 'change' as const }),
       since: flat.step,
       taken: flat.steps / series.values.length,
@@ -37,8 +37,8 @@ export const stoppedLearning: Cause = {
 type Flat = { readonly step: number; readonly steps: number; readonly from: number; readonly level: number };
 
 /** The longest flat stretch at the end. Undefined if there is none, or nothing was learned before it. */
-function findFlat(series: Series): Flat | undefined {
-  const noise = noiseOf(series);
+function findFlat(series: FigureSeries): Flat | undefined {
+  const noise = noiseIn(series);
   if (noise === undefined) return undefined;
   for (let at = 0.05; at <= 1 - leastShare; at += 0.05) {
     const tail = between(series, at, 1);
@@ -62,7 +62,7 @@ function findFlat(series: Series): Flat | undefined {
 }
 
 /** Whether the two halves of the stretch have the same mean within their noise. */
-function isLevel(tail: Series, noise: number): boolean {
+function isLevel(tail: FigureSeries, noise: number): boolean {
   const change = changeBetween(tail, { from: between(tail, 0, 0.5), to: between(tail, 0.5, 1), noise });
   return change !== undefined && change.low <= 0;
 }

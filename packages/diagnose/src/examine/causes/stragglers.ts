@@ -1,7 +1,7 @@
 import type { Cause } from '../cause.js';
-import { groupBy, idsOf, trainingEpisodes } from '../episode-sets.js';
+import { groupEpisodes, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf } from '../examined-run.js';
-import { mean, median } from '../figures/series.js';
+import { meanOf, median } from '../figures/series.js';
 import { figure } from '../words.js';
 
 /** A step waits for its slowest episode. With a quotient of 3, the others are idle for most of the step. */
@@ -15,7 +15,7 @@ export const stragglers: Cause = {
   threshold: 'in half of the steps the slowest episode takes over 3 times as long as 90% of the others',
   explains: [],
   look(run) {
-    const steps = [...groupBy(trainingEpisodes(run), ({ step }) => String(step)).values()];
+    const steps = [...groupEpisodes(trainingEpisodes(run), ({ step }) => String(step)).values()];
     const measured = steps.flatMap((episodes) => (episodes.length < 8 ? [] : [measure(episodes)]));
     const slow = measured.filter(
       ({ slowest, usual }) => slowest.seconds > Math.max(leastSeconds, leastQuotient * usual),
@@ -25,7 +25,7 @@ export const stragglers: Cause = {
     return {
       summary: `In ${slow.length} of ${measured.length} steps all wait for a few episodes: the slowest takes ${figure(wait)} s, and 90% of the others end within ${figure(usual)} s.`,
       cure: 'Set rollout.episode_timeout or rollout.multi_turn.max_steps nearer to the usual episode, or rollout.straggler_patience; trainer_common.max_staleness and rollout.oversubscribe let the sampler begin the next step.',
-      episodes: idsOf(slow.map(({ slowest }) => slowest)),
+      episodes: episodeIds(slow.map(({ slowest }) => slowest)),
       taken: percentLost(slow.map(({ slowest, usual: usually }) => 1 - usually / slowest.seconds)),
     };
   },
@@ -39,4 +39,4 @@ function measure(episodes: readonly EpisodeOf[]): { readonly slowest: EpisodeOf;
 }
 
 /** Waiting takes time and no training signal, so the share counts half. */
-const percentLost = (shares: readonly number[]): number => mean(shares) / 2;
+const percentLost = (shares: readonly number[]): number => meanOf(shares) / 2;

@@ -1,10 +1,10 @@
 import type { Cause } from '../cause.js';
-import { idsOf, trainingEpisodes } from '../episode-sets.js';
+import { episodeIds, trainingEpisodes } from '../episode-sets.js';
 import { percent } from '../words.js';
 
 const leastShare = 0.05;
 
-export const swallowedErrors: Cause = {
+export const manySwallowedErrors: Cause = {
   name: 'swallowed_errors',
   needs: ['episodes'],
   threshold: '5% of the training episodes: the reward of such an episode is for the reaction to an error',
@@ -16,7 +16,7 @@ export const swallowedErrors: Cause = {
     return {
       summary: `In ${affected.length} of ${all.length} training episodes (${percent(affected.length / all.length)}) a model call failed and the episode continued, as if a tool had failed.`,
       cure: 'Repair the call; ajet inspect shows it. Ignore this if the agent handles the error.',
-      episodes: idsOf(affected),
+      episodes: episodeIds(affected),
       taken: affected.length / all.length,
     };
   },

@@ -1,6 +1,6 @@
 import type { Cause } from '../cause.js';
 import { areShares } from '../outcome.js';
-import { figure, setting } from '../words.js';
+import { figure, nameSetting } from '../words.js';
 
 export const swings: Cause = {
   name: 'swings',
@@ -20,7 +20,7 @@ export const swings: Cause = {
     const deepest = Math.max(...falls.map(({ before, after }) => before.score - after.score));
     return {
       summary: `Held-out success swings: it fell ${falls.length} times by more than chance, by up to ${figure(deepest)} (first from ${figure(first.before.score)} at step ${first.before.step} to ${figure(first.after.score)} at step ${first.after.step}).`,
-      cure: `Lower ${setting('trainer_common.optim.lr', run.settings.rate)} or raise data.train_batch_size. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
+      cure: `Lower ${nameSetting('trainer_common.optim.lr', run.settings.rate)} or raise data.train_batch_size. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
       since: first.before.step,
       taken: deepest,
     };

@@ -1,10 +1,10 @@
 import { formatRate } from '@agentjet/core/success';
 import type { Cause, Sighting } from '../cause.js';
-import { compareTokens, firstEpisodes, idsOf, trainingEpisodes } from '../episode-sets.js';
+import { compareTokens, firstEpisodes, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
-import { between, mean } from '../figures/series.js';
+import { between, meanOf } from '../figures/series.js';
 import { isGood, trainingSuccess } from '../outcome.js';
-import { figure, percent, setting } from '../words.js';
+import { figure, percent, nameSetting } from '../words.js';
 
 /** With a smaller difference of temperatures, a difference between the tasks could explain the success equally well. */
 const leastDifference = 0.3;
@@ -55,7 +55,7 @@ function nearlyRandom(run: ExaminedRun): Sighting | undefined {
   const { temperature } = run.settings;
   const trained = trainingSuccess(run, 0.5);
   if (entropy === undefined || temperature === undefined || temperature <= 1 || trained === undefined) return undefined;
-  const nats = mean(between(entropy, 0.5, 1).values);
+  const nats = meanOf(between(entropy, 0.5, 1).values);
   if (nats <= mostEntropy || trained.rate >= 0.1) return undefined;
   return {
     summary: `At temperature ${temperature} the model writes nearly at random: ${figure(nats)} nats per token, and success in training is ${formatRate(trained.rate, trained)}.`,
@@ -65,7 +65,7 @@ function nearlyRandom(run: ExaminedRun): Sighting | undefined {
 }
 
 const cooler = (temperature: number): string =>
-  `Lower ${setting('rollout.temperature', temperature)}; ajet probe compares temperatures before a run.`;
+  `Lower ${nameSetting('rollout.temperature', temperature)}; ajet probe compares temperatures before a run.`;
 
 export const temperatureTooLow: Cause = {
   name: 'temperature_too_low',
@@ -79,8 +79,8 @@ export const temperatureTooLow: Cause = {
     if (all.compared < leastGroups || first.share <= 0.5 || all.share <= 0.5) return undefined;
     return {
       summary: `The episodes of a group do not differ: in ${all.same.length} of ${all.compared} groups (${percent(all.share)}) all have the same tokens, before the first update already (${percent(first.share)}).`,
-      cure: `Raise ${setting('rollout.temperature', run.settings.temperature)}; 0.7 to 1 is usual. See also rollout.top_p and rollout.top_k.`,
-      episodes: idsOf(all.same),
+      cure: `Raise ${nameSetting('rollout.temperature', run.settings.temperature)}; 0.7 to 1 is usual. See also rollout.top_p and rollout.top_k.`,
+      episodes: episodeIds(all.same),
       taken: all.share,
     };
   },

@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { idsOf, trainingEpisodes } from '../episode-sets.js';
+import { episodeIds, trainingEpisodes } from '../episode-sets.js';
 import { percent } from '../words.js';
 
 /** With this share, every second answer after the first one begins a new branch. */
@@ -19,7 +19,7 @@ export const templateForks: Cause = {
     return {
       summary: `The chat template rewrites what was said before: ${forks} of ${later} later answers (${percent(forks / later)}) began a new branch, so the model is trained on a history that it will not see again, and each branch costs its whole prompt.`,
       cure: 'Use a chat template that keeps earlier turns as they are: many reasoning models drop earlier thoughts, which model.chat_template_kwargs can often switch off, such as {"enable_thinking": false}.',
-      episodes: idsOf(forked),
+      episodes: episodeIds(forked),
       taken: 0.2 * (forks / later),
     };
   },

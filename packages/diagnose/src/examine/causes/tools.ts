@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { idsOf, trainingEpisodes } from '../episode-sets.js';
+import { episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf } from '../examined-run.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
@@ -39,7 +39,7 @@ export const toolsNotCalled: Cause = {
     return {
       summary: `The model does not use its tools: ${calling} of ${offered} answers to requests with tools (${percent(calling / offered)}) call one.${tried}`,
       cure: 'See with ajet inspect whether the prompt shows the tools; if it does not, the chat template has no place for them, and model.tools: system writes them into the system prompt. If it does, say in the prompt when to call which tool, and give an example; or imitate transcripts with calls first (ajet sft).',
-      episodes: idsOf(late.filter(({ callingTools }) => callingTools === 0)),
+      episodes: episodeIds(late.filter(({ callingTools }) => callingTools === 0)),
       taken: 1 - calling / offered,
     };
   },
@@ -61,7 +61,7 @@ export const toolsRefused: Cause = {
     return {
       summary: `${refused} of about ${tried} tool calls (${percent(Math.min(1, refused / tried))}) could not be used: they are not readable, name an unknown tool, or have wrong arguments.`,
       cure: 'Look at such a call with ajet inspect. model.tool_calls: lenient reads calls without tags; simpler schemas, fewer tools and an example in the prompt help small models.',
-      episodes: idsOf(bad),
+      episodes: episodeIds(bad),
       taken: Math.min(1, refused / tried),
     };
   },

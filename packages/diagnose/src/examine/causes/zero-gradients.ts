@@ -1,5 +1,5 @@
 import type { Cause } from '../cause.js';
-import { between, mean } from '../figures/series.js';
+import { between, meanOf } from '../figures/series.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
@@ -17,7 +17,7 @@ export const zeroGradients: Cause = {
     const why =
       equal === undefined
         ? 'The rewards of each group are probably equal.'
-        : `${percent(mean(between(equal, 0.5, 1).values))} of the groups have equal rewards.`;
+        : `${percent(meanOf(between(equal, 0.5, 1).values))} of the groups have equal rewards.`;
     return {
       summary: `${percent(share)} of the steps since step ${late.steps[0]} had a gradient of exactly 0, so they changed nothing. ${why}`,
       cure: 'See the findings about groups and rewards. If there are none, see whether the samples reach the trainer: data.overlong_sample_policy and trainable_targets.',

@@ -1,7 +1,7 @@
-import { mean, noiseOf, type Series } from './series.js';
+import { meanOf, noiseIn, type FigureSeries } from './series.js';
 
 /** The difference between two stretches of a series with its 95% interval. */
-export type Change = {
+export type FigureChange = {
   readonly before: number;
   readonly after: number;
   readonly difference: number;
@@ -17,18 +17,18 @@ const z = 1.96;
  * whole series. Undefined if a stretch is empty or the noise is unknown.
  */
 export function changeBetween(
-  series: Series,
+  series: FigureSeries,
   {
     from,
     to,
-    noise = noiseOf(series),
-  }: { readonly from: Series; readonly to: Series; readonly noise?: number | undefined },
-): Change | undefined {
+    noise = noiseIn(series),
+  }: { readonly from: FigureSeries; readonly to: FigureSeries; readonly noise?: number | undefined },
+): FigureChange | undefined {
   if (from.values.length === 0 || to.values.length === 0 || noise === undefined) return undefined;
-  const [before, after] = [mean(from.values), mean(to.values)];
+  const [before, after] = [meanOf(from.values), meanOf(to.values)];
   const margin = z * noise * Math.sqrt(1 / from.values.length + 1 / to.values.length);
   const difference = after - before;
   return { before, after, difference, low: difference - margin, high: difference + margin };
 }
 
-export const rises = (change: Change | undefined): boolean => change !== undefined && change.low > 0;
+export const rises = (change: FigureChange | undefined): boolean => change !== undefined && change.low > 0;

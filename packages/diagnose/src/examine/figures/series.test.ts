@@ -2,10 +2,10 @@ import { createRandom } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { changeBetween, rises } from './change.js';
 import { fitSlope } from './line.js';
-import { between, median, noiseOf, type Series } from './series.js';
+import { between, median, noiseIn, type FigureSeries } from './series.js';
 
 /** Normal noise of deviation 1 around a curve. */
-function draw(count: number, seed: number, curve: (at: number) => number = () => 0): Series {
+function draw(count: number, seed: number, curve: (at: number) => number = () => 0): FigureSeries {
   const { next } = createRandom(seed);
   const normal = (): number => Array.from({ length: 12 }, next).reduce((sum, value) => sum + value, -6);
   const steps = Array.from({ length: count }, (_, at) => at);
@@ -14,7 +14,7 @@ function draw(count: number, seed: number, curve: (at: number) => number = () =>
 
 describe('the noise of a series', () => {
   it('is that of a point and does not depend on the slope', () => {
-    const slopes = [0, 3, -5].map((slope) => noiseOf(draw(400, 1, (at) => slope * at)) ?? 0);
+    const slopes = [0, 3, -5].map((slope) => noiseIn(draw(400, 1, (at) => slope * at)) ?? 0);
     for (const noise of slopes) expect(noise).toBeCloseTo(slopes[0] ?? 0, 8);
     expect(slopes[0]).toBeGreaterThan(0.85);
     expect(slopes[0]).toBeLessThan(1.15);
@@ -23,8 +23,8 @@ describe('the noise of a series', () => {
   it('does not see single outliers, and needs five points', () => {
     const clean = draw(400, 2);
     const spoiled = { ...clean, values: clean.values.map((value, at) => (at % 100 === 50 ? 1e6 : value)) };
-    expect(noiseOf(spoiled)).toBeLessThan(1.2);
-    expect(noiseOf(draw(4, 1))).toBeUndefined();
+    expect(noiseIn(spoiled)).toBeLessThan(1.2);
+    expect(noiseIn(draw(4, 1))).toBeUndefined();
   });
 });
 

@@ -1,14 +1,14 @@
 /** A figure over the steps of a run, in ascending order of steps. `steps[i]` belongs to `values[i]`. */
-export type Series = { readonly steps: readonly number[]; readonly values: readonly number[] };
+export type FigureSeries = { readonly steps: readonly number[]; readonly values: readonly number[] };
 
-export const emptySeries: Series = { steps: [], values: [] };
+export const emptySeries: FigureSeries = { steps: [], values: [] };
 
 /** Builds a series from the lines that have a finite value. */
 export function toSeries<Line>(
   lines: readonly Line[],
   stepOf: (line: Line) => number,
   valueOf: (line: Line) => number | undefined,
-): Series {
+): FigureSeries {
   const points = lines.flatMap((line) => {
     const value = valueOf(line);
     return value !== undefined && Number.isFinite(value) ? [{ step: stepOf(line), value }] : [];
@@ -18,20 +18,20 @@ export function toSeries<Line>(
 }
 
 /** The points of a series between two shares of its length, 0 to 1. There is at least one point if the series has any. */
-export function between({ steps, values }: Series, from: number, to: number): Series {
+export function between({ steps, values }: FigureSeries, from: number, to: number): FigureSeries {
   const first = Math.min(Math.floor(from * values.length), Math.max(0, values.length - 1));
   const end = Math.max(first + 1, Math.ceil(to * values.length));
   return { steps: steps.slice(first, end), values: values.slice(first, end) };
 }
 
 /** The points of a series from a step on. */
-export function since({ steps, values }: Series, step: number): Series {
+export function since({ steps, values }: FigureSeries, step: number): FigureSeries {
   const first = steps.findIndex((each) => each >= step);
   return first === -1 ? emptySeries : { steps: steps.slice(first), values: values.slice(first) };
 }
 
 /** NaN for an empty list. */
-export function mean(values: readonly number[]): number {
+export function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
@@ -52,10 +52,10 @@ const varianceOfBend = 1.5;
  * that neither a slope nor a level changes the result. The median keeps single outliers out. Undefined for fewer than
  * five points.
  */
-export function noiseOf({ values }: Series): number | undefined {
+export function noiseIn({ values }: FigureSeries): number | undefined {
   if (values.length < 5) return undefined;
   const bends = values.slice(1, -1).map((value, at) => value - ((values[at] ?? 0) + (values[at + 2] ?? 0)) / 2);
   const typical = median(bends.map(Math.abs)) * deviationsPerMedian;
-  const overall = Math.sqrt(mean(bends.map((bend) => bend ** 2)));
+  const overall = Math.sqrt(meanOf(bends.map((bend) => bend ** 2)));
   return (typical > 0 ? typical : overall) / Math.sqrt(varianceOfBend);
 }

@@ -1,5 +1,5 @@
-import type { EvaluationPoint, ExaminedRun, FigureName } from '../examined-run.js';
-import { emptySeries, toSeries, type Series } from '../figures/series.js';
+import type { ExaminedEvaluation, ExaminedRun, FigureName } from '../examined-run.js';
+import { emptySeries, toSeries, type FigureSeries } from '../figures/series.js';
 import type { MetricLine } from './metric-line.js';
 
 type ValueOf = (line: MetricLine) => number | undefined;
@@ -10,7 +10,7 @@ export type MetricsDialect = {
   /** The name of a part of the reward, if the metric is the mean of one. */
   readonly partOf: (metric: string) => string | undefined;
   /** The score of an evaluation, if the line has one. */
-  readonly evaluationOf: (line: MetricLine) => Omit<EvaluationPoint, 'step'> | undefined;
+  readonly evaluationOf: (line: MetricLine) => Omit<ExaminedEvaluation, 'step'> | undefined;
 };
 
 /** The value of the first of these metrics that the line has. */
@@ -20,7 +20,7 @@ export const firstOf =
     names.map((name) => numbers.get(name)).find((value) => value !== undefined);
 
 /** The quotient of two metrics. Undefined if the second one is 0 or missing. */
-export const shareOf =
+export const metricShare =
   (part: string, whole: string): ValueOf =>
   ({ numbers }) => {
     const [some, all] = [numbers.get(part), numbers.get(whole)];
@@ -33,9 +33,9 @@ export function mapMetrics(
   { figures, partOf, evaluationOf }: MetricsDialect,
 ): Pick<ExaminedRun, 'steps' | 'figures' | 'parts' | 'evaluations' | 'groups'> {
   const sorted = lines.toSorted((left, right) => left.step - right.step);
-  const seriesOf = (valueOf: ValueOf): Series => toSeries(sorted, ({ step }) => step, valueOf);
+  const seriesOf = (valueOf: ValueOf): FigureSeries => toSeries(sorted, ({ step }) => step, valueOf);
   const mapped = Object.entries(figures).map(([name, valueOf]) => [name, seriesOf(valueOf)] as const);
-  const parts = new Map<string, Series>();
+  const parts = new Map<string, FigureSeries>();
   for (const metric of new Set(sorted.flatMap(({ numbers }) => [...numbers.keys()]))) {
     const part = partOf(metric);
     if (part !== undefined) parts.set(part, seriesOf(firstOf(metric)));

@@ -1,6 +1,6 @@
 import { wilsonInterval } from '@agentjet/core/success';
-import type { EvaluationPoint } from '../examined-run.js';
-import { firstOf, shareOf, type MetricsDialect } from './map-metrics.js';
+import type { ExaminedEvaluation } from '../examined-run.js';
+import { firstOf, metricShare, type MetricsDialect } from './map-metrics.js';
 import type { MetricLine } from './metric-line.js';
 
 /** A step that trained nothing reports 0 for what the update would have measured. */
@@ -14,17 +14,17 @@ export const ownMetrics: MetricsDialect = {
   figures: {
     reward: firstOf('reward_mean'),
     success: firstOf('success_rate'),
-    equal_groups: shareOf('groups_skipped', 'groups'),
+    equal_groups: metricShare('groups_skipped', 'groups'),
     entropy: ofUpdate('entropy'),
     kl: ofUpdate('kl'),
     clipped: ofUpdate('clip_fraction'),
     grad_norm: firstOf('grad_norm'),
     rate: firstOf('learning_rate'),
-    answer_tokens: shareOf('generated_tokens', 'episodes'),
-    cut: shareOf('answers_cut', 'answers'),
+    answer_tokens: metricShare('generated_tokens', 'episodes'),
+    cut: metricShare('answers_cut', 'answers'),
     gap: ofUpdate('logprob_gap_mean'),
     outages: ({ numbers }) => share(numbers.get('outages') ?? 0, numbers.get('episodes')),
-    failed: shareOf('failed_episodes', 'episodes'),
+    failed: metricShare('failed_episodes', 'episodes'),
   },
   partOf: (metric) => /^judge\/(.+)$/.exec(metric)?.[1],
   evaluationOf: ({ numbers }) => evaluationOf(numbers),
@@ -34,7 +34,7 @@ export const ownMetrics: MetricsDialect = {
 const share = (lost: number, episodes: number | undefined): number | undefined =>
   episodes === undefined || episodes + lost === 0 ? undefined : lost / (episodes + lost);
 
-function evaluationOf(numbers: ReadonlyMap<string, number>): Omit<EvaluationPoint, 'step'> | undefined {
+function evaluationOf(numbers: ReadonlyMap<string, number>): Omit<ExaminedEvaluation, 'step'> | undefined {
   const score = numbers.get('success_rate');
   if (score === undefined) return undefined;
   const interval = wilsonInterval(score, numbers.get('episodes') ?? 0);
@@ -49,7 +49,7 @@ function evaluationOf(numbers: ReadonlyMap<string, number>): Omit<EvaluationPoin
   };
 }
 
-function kindsOf(numbers: ReadonlyMap<string, number>): NonNullable<EvaluationPoint['kinds']> {
+function kindsOf(numbers: ReadonlyMap<string, number>): NonNullable<ExaminedEvaluation['kinds']> {
   const kinds = [...numbers.keys()].flatMap((name) => /^success\/(.+)$/.exec(name)?.[1] ?? []);
   return new Map(
     kinds.map((kind) => {

@@ -7,7 +7,7 @@ import { toSeries } from '../figures/series.js';
 import { mapMetrics, type MetricsDialect } from './map-metrics.js';
 import { toMetricLine, type MetricLine } from './metric-line.js';
 import { ownMetrics } from './own-metrics.js';
-import { readSettings } from './read-settings.js';
+import { readExaminedSettings } from './read-settings.js';
 import { toEpisode } from './to-episode.js';
 import { trlMetrics } from './trl.js';
 import { verlMetrics } from './verl.js';
@@ -31,7 +31,7 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
   const run = await openRunFolder(dir);
   const { keys } = await run.openIndex();
   const settings = {
-    ...readSettings(await run.readConfig()),
+    ...readExaminedSettings(await run.readConfig()),
     ...(keys.kindField !== null && { reportBy: keys.kindField }),
   };
   const [metrics, evaluations] = [await run.readMetrics(), await run.readEvaluations()];

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import type { ExaminedSettings } from '../examined-run.js';
 
 /** Reads single keys of config.yaml, because a run may have sections that only an external package knows. */
-export function readSettings(configYaml: string): ExaminedSettings {
+export function readExaminedSettings(configYaml: string): ExaminedSettings {
   const parsed: unknown = parse(configYaml);
   const config = isJsonObject(parsed) ? parsed['ajet'] : undefined;
   const at = (path: string): unknown => valueAtPath(config, path.split('.'));
