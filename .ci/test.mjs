@@ -2,7 +2,7 @@
 // (`.ci/run`) it also runs clients in Python, test/newest and the gate of the cheapest tutorial, and downloads their
 // packages while other tests run. The last line counts all jobs, and each exceeded time budget counts as a failure.
 // With `--portable` it runs only the tests that work on every platform.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checks, runChecks } from './check.mjs';
@@ -66,6 +66,15 @@ function startDownloads() {
   };
 }
 
+/** Returns the test files outside of the nightly jobs that read AJET_LONG_TESTS, directly or through an import. */
+function filesWithLongTests() {
+  const { stdout } = spawnSync('git', ['grep', '-lE', 'AJET_LONG_TESTS|asksVerl|longIt', '--', '*.test.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return stdout.split('\n').filter((file) => file !== '' && !file.startsWith('test/nightly/'));
+}
+
 const nothing = { passed: 0, failed: 0, skipped: 0 };
 
 async function runLater(label, ready, run) {
@@ -107,6 +116,13 @@ const fastHalf = [
   'test/e2e/bad-input.test.ts',
 ];
 
+/** Runs the test files that have long tests. `npm test` skips these tests, so they do not count in its ten minutes. */
+function runLongTests() {
+  console.log('long tests');
+  process.env.AJET_LONG_TESTS = '1';
+  return runVitest(filesWithLongTests());
+}
+
 /** Runs the fast half on the oldest and the newest Node. It skips the Node that has already run all tests. */
 function runOtherNodes() {
   const [own] = process.versions.node.split('.');
@@ -123,7 +139,6 @@ function runOtherNodes() {
     });
 }
 
-if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // Leaves out the check of boundaries, because it consists of vitest files, which the vitest run counts.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
@@ -135,7 +150,7 @@ const counts = [
   tests,
 ];
 if (isEverything) {
-  counts.push(...runOtherNodes());
+  counts.push(...runOtherNodes(), runLongTests());
   const downloads = startDownloads();
   counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
   counts.push(

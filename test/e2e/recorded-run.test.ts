@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { foldStore, LmdbStore, verifyStore, type LedgerState } from '@agentjet/ledger';
 import { beforeAll, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listCheckpoints, onlyRun, readMetrics, readRepeatableEpisodes, readRows } from './support/read-run.js';
 import { runAjet, startAjet, type Finished } from './support/run-ajet.js';
@@ -150,7 +151,7 @@ it('makes a step again from its manifest, wherever in it the process died', asyn
   await expectEqualToWhole(run);
 });
 
-it('samples nothing again that had ended, killed at any moment, with workflows in other processes', async () => {
+longIt('samples nothing again that had ended, killed at any moment, with workflows in other processes', async () => {
   const folder = createJob();
   const first = startAjet(folder, [...train, inProcesses]);
   await first.waitFor(/step 2\/7/);
@@ -168,7 +169,7 @@ it('samples nothing again that had ended, killed at any moment, with workflows i
   await expectEqualToWhole(onlyRun(folder));
 });
 
-it('saves when making the steps again would take longer than swarm.recovery_budget', async () => {
+longIt('saves when making the steps again would take longer than swarm.recovery_budget', async () => {
   const folder = createJob();
   const budget = [
     'swarm.recovery_budget=0.000001',

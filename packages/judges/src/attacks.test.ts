@@ -130,10 +130,10 @@ const judges: readonly (readonly [name: string, judge: Judge])[] = [
   ['tests', tests],
   [
     'combined',
-    createCombinedJudge([part('countdown', countdown, true), ...answers.map(([name, judge]) => part(name, judge))], {
-      gateReward: 0,
-      successFrom: null,
-    }),
+    createCombinedJudge(
+      [part('countdown', countdown, true), ...answers.slice(0, 1).map(([name, judge]) => part(name, judge))],
+      { gateReward: 0, successFrom: null },
+    ),
   ],
 ];
 

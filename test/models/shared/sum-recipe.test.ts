@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
+import { longIt } from '../../long-tests.js';
 import { micro } from '../micro/micro.js';
 import { nano } from '../nano/nano.js';
 import { type RecipeSums, sumRecipe } from './sum-recipe.js';
 
-it.each([nano, micro])(
+longIt.each([nano, micro])(
   'the recipe of $name begins as it did when its sums were kept',
   {
     timeout: 300_000,
