@@ -350,7 +350,7 @@ class SwarmClient:
         if not episodes:
             state.give_back()
             reason = answer.get("reason")
-            if reason == "stopped" or (reason == "no_task" and (has_tasks or sum(counts.values()) > 0)):
+            if reason in ("stopped", "complete") or (reason == "no_task" and (has_tasks or sum(counts.values()) > 0)):
                 state.is_over.set()
             self._closed.wait(max(answer.get("retry_after_ms", 0) / 1000, 0.1))
             return

@@ -95,6 +95,7 @@ it('each route that has a schema answers what its schema says', async () => {
   await ask('put', `/groups/${group?.group_id}/rewards`, { body: scores });
   await expect.poll(() => server.swarm?.describe().version).toBe(1);
   await ask('get', '/server');
+  await ask('get', '/clients');
   await ask('get', '/episodes');
   await ask('get', `/episodes/${first}`);
   const key = { name: 'lab', role: 'worker', shares: ['default'], scores: ['default'], reward_bounds: [0, 1] };

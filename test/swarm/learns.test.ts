@@ -68,7 +68,7 @@ it('a workflow over HTTP learns in a few steps', async () => {
       parallel: 16,
       onEvent: (event) => void (event.type === 'episode_ended' && rewards.push(event.end.reward ?? 0)),
     });
-    expect(result).toMatchObject({ reason: 'stopped', failed: 0, outages: 0 });
+    expect(result).toMatchObject({ reason: 'complete', failed: 0, outages: 0 });
     expect(served.server.swarm?.describe().step).toBe(steps);
   } finally {
     await served.close();

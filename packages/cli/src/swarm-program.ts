@@ -25,6 +25,7 @@ export type SwarmFlags = {
   readonly drainSeconds?: string;
   /** False if `--no-keys` is set. */
   readonly keys?: boolean;
+  readonly logFormat?: string;
   readonly json?: boolean;
 };
 export type SwarmRunFlags = {
@@ -47,6 +48,7 @@ export type SwarmRunFlags = {
   readonly portable?: boolean;
   /** False if `--no-keys` is set. */
   readonly keys?: boolean;
+  readonly logFormat?: string;
   readonly json?: boolean;
 };
 export type VerifyFlags = { readonly json?: boolean };
@@ -79,6 +81,7 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
     .option('--public-url <url>', 'address at which clients reach the server; default: the address of their requests')
     .option('--drain-seconds <number>', 'maximum time for running episodes to end after SIGTERM; default: 30')
     .option('--no-keys', 'require no keys, which is allowed only on this machine')
+    .option('--log-format <format>', logFormatHelp)
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
     .action(async (overrides: string[], flags: SwarmFlags) => {
       const { serveSwarmJob } = await import('./commands/serve-swarm.js');
@@ -88,6 +91,8 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
   addStores(swarm, setExitCode);
   addOperations(swarm, setExitCode);
 }
+
+const logFormatHelp = 'text or json; default: text';
 
 const serverHelp =
   'address of the server, or the near end of a tunnel to it; default: AJET_SWARM_SERVER or http://127.0.0.1:8700';
@@ -131,6 +136,7 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
     .option('--debug-model <pattern=model...>', 'for a program: models to call at AJET_DEBUG_BASE_URL')
     .option('--no-portable', 'keep the content of tasks here, so only clients that have them can run them')
     .option('--no-keys', 'the server needs no key')
+    .option('--log-format <format>', logFormatHelp)
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], given: Omit<SwarmRunFlags, 'server'> & { readonly server?: string }) => {
       const flags = { ...given, server: serverOf(given) };
@@ -188,14 +194,14 @@ const toServer = (command: Command): Command =>
 const addOperations: Add = (swarm, setExitCode) => {
   toServer(swarm.command('status'))
     .description(
-      'Shows what the server does now. The key of this command and the ones below comes from AJET_SWARM_KEY.',
+      'Shows what the server does now, and what the next step waits for. The key of this command and the ones below comes from AJET_SWARM_KEY.',
     )
     .action(async (flags: OperatorFlags) => {
       const { showStatus } = await import('./commands/swarm-operate.js');
       setExitCode(await showStatus(flags));
     });
   toServer(swarm.command('top'))
-    .description('Shows the same and updates it with each change until Ctrl-C.')
+    .description('Shows the same on the whole screen, live. Keys: c clients, e episodes, s summary, q leave.')
     .action(async (flags: OperatorFlags) => {
       const { watchSwarm } = await import('./commands/swarm-top.js');
       setExitCode(await watchSwarm(flags));

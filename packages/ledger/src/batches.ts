@@ -85,10 +85,7 @@ type Found = { readonly look: Look; readonly ready: readonly LedgerGroup[] };
  */
 function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found): Chosen | undefined {
   const { line } = ledger;
-  const parts = nextParts(ledger, rules);
-  const former = ready.filter((group) => parts[shareOf(group)] === undefined).slice(0, rules.batchSize);
-  const quotas = quotasOf(parts, line.shares.carry, rules.batchSize - former.length);
-  const { own, short } = chooseOwn(ready, { former, quotas, extra: uncounted(ledger, rules) });
+  const { own, short, quotas, parts } = quotaGroups(ledger, rules, ready);
   const missing = Object.values(short).reduce((sum, count) => sum + count, 0);
   const carry = carryAfter(parts, line.shares.carry, quotas);
   const chosen = new Set(own);
@@ -103,6 +100,21 @@ function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found)
   if (look.isLast !== true) return undefined;
   const last = ready.slice(0, own.length + missing);
   return { groups: last, shares: accountAfter(line, last, { asked: quotas }) };
+}
+
+/** Returns how many more groups of each share the next batch needs. Shares that need none are left out. */
+export function missingGroups(ledger: Flying, rules: BatchRules): GroupsByShare {
+  if (rules.order !== 'drawn') return quotaGroups(ledger, rules, [...ledger.flight.trainable]).short;
+  const missing = rules.batchSize - nextWindow(ledger, rules).sampled;
+  return missing > 0 ? { [defaultShare]: missing } : {};
+}
+
+/** Finds the groups of each share that its quota covers, and how many groups the share lacks. */
+function quotaGroups(ledger: Flying, rules: BatchRules, ready: readonly LedgerGroup[]) {
+  const parts = nextParts(ledger, rules);
+  const former = ready.filter((group) => parts[shareOf(group)] === undefined).slice(0, rules.batchSize);
+  const quotas = quotasOf(parts, ledger.line.shares.carry, rules.batchSize - former.length);
+  return { ...chooseOwn(ready, { former, quotas, extra: uncounted(ledger, rules) }), quotas, parts };
 }
 
 type Wanted = {

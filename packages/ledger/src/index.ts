@@ -1,5 +1,5 @@
 export { accountOf, type Account } from './account.js';
-export { nextBatch, nextDraw, type FormedBatch, type BatchRules, type NextDraw } from './batches.js';
+export { missingGroups, nextBatch, nextDraw, type FormedBatch, type BatchRules, type NextDraw } from './batches.js';
 export { collections, isAgreement, type Collection, type Flying, type Look } from './collection.js';
 export { drawableShares } from './draws.js';
 export { type DropReason } from './drop-reasons.js';
@@ -10,7 +10,7 @@ export { toIdleGroup } from './ledger-checks.js';
 export { LedgerError } from './ledger-error.js';
 export { OutagePause, type OutageStatus } from './outage-pause.js';
 export { defaultPolicy, episodePart, groupPart, isOf, lineOf, named } from './policies.js';
-export { isClosed, isMember, isSampled, lastAttemptsOf, placeStateOf, untrainedOf } from './places.js';
+export { isClosed, isMember, isSampled, countPlaces, lastAttemptsOf, placeStateOf, untrainedOf } from './places.js';
 export type {
   AuditRecord,
   ConfigRecord,

@@ -9,4 +9,4 @@ export { programsEnded } from './program/spawn-program.js';
 export { routeModels, type ModelRoute } from './program/route-models.js';
 export { SwarmOperator, type SwarmOperatorOptions } from './swarm-operator.js';
 export type { RunResult, SwarmEvent } from './run/tally.js';
-export type { KeysAnswer, Operation, Role, ServerAnswer } from '@agentjet/swarm-wire';
+export type { ClientsAnswer, EpisodesAnswer, KeysAnswer, Operation, Role, ServerAnswer } from '@agentjet/swarm-wire';

@@ -1,6 +1,7 @@
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import type {
   AuditAnswer,
+  ClientsAnswer,
   ConfigAnswer,
   EpisodesAnswer,
   KeyAnswer,
@@ -91,6 +92,8 @@ export class SwarmOperator {
     (await this.#send('DELETE', `/episodes?${new URLSearchParams({ key }).toString()}`)) as {
       readonly dropped: number;
     };
+
+  clients = async (): Promise<ClientsAnswer> => (await this.#send('GET', '/clients')) as ClientsAnswer;
 
   audit = async (): Promise<AuditAnswer> => (await this.#send('GET', '/audit')) as AuditAnswer;
 }

@@ -1,6 +1,8 @@
 export { createRunConfig, type RunConfig } from './http/run-config.js';
 export { createSwarmApp, type SwarmAppOptions } from './http/swarm-app.js';
-export { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
+export type { SwarmServerOptions } from './http/server-options.js';
+export { SwarmServer } from './http/swarm-server.js';
+export type { Log, LogEntry, LogLevel, Notice } from './log/log-entry.js';
 export { openSwarmModel, type SwarmModel } from './model/swarm-model.js';
 export {
   serveSwarm,

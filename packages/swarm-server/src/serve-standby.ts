@@ -145,7 +145,7 @@ class RunsInTurn<Config extends CommonConfig> {
         if (known.run !== null || this.#isClosed) throw error;
         failure = toErrorMessage(error);
         await rm(runFile(dir), { force: true });
-        onNotice(`The run could not begin: ${failure}`);
+        onNotice(`The run could not begin: ${failure}`, 'error');
       }
     }
   }

@@ -1,18 +1,21 @@
+import path from 'node:path';
 import { createRules, LmdbStore, type BatchRules } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
+import type { LogEntry, Notice } from './log/log-entry.js';
 import type { RecordedEvent } from './model/model-trainer.js';
 import { openServedRun, type ServedPolicy, type ServedRun } from './served/served-run.js';
 import { findPort } from './http/address.js';
 import { createRunConfig } from './http/run-config.js';
 import { requireSafe } from './http/require-safe.js';
-import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
+import type { SwarmServerOptions } from './http/server-options.js';
+import { SwarmServer } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
 import { toCollection } from './swarm/collection-names.js';
 import type { SwarmSettings } from './swarm/settings.js';
 
 export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   SwarmServerOptions,
-  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey' | 'begun' | 'onFatal'
+  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey' | 'begun' | 'onFatal' | 'onLog'
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
@@ -33,7 +36,7 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
    * makes one.
    */
   readonly follow?: (files: ServedFiles) => RunFollower | Promise<RunFollower>;
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: Notice;
 };
 
 /** The folders and the configuration of a run, for programs that follow its figures. */
@@ -71,7 +74,7 @@ export type ServedSwarm = {
 export async function serveSwarm<Config extends CommonConfig>(
   options: ServeSwarmOptions<Config>,
 ): Promise<ServedSwarm> {
-  const { config, composition, run: dir, isNew, takeOver, signal, follow, onNotice, ...listening } = options;
+  const { config, composition, run: dir, isNew, takeOver, signal, follow, onNotice, onLog, ...listening } = options;
   const { hostname = '127.0.0.1', port = 0 } = listening;
   requireSafe(listening);
   await findPort({ hostname, port }); // checked before a run and its key are made
@@ -84,12 +87,15 @@ export async function serveSwarm<Config extends CommonConfig>(
     ...(isNew !== undefined && { isNew }),
     ...(takeOver !== undefined && { takesOver: takeOver }),
   });
+  const name = run.folder.dir.split(path.sep).slice(-2).join('/');
   let server: SwarmServer | undefined;
   let follower: RunFollower | undefined;
   const onRecorded = (policy: string, event: RecordedEvent): void => follower?.wake(policy, event);
   try {
     server = await SwarmServer.start({
       ...listening,
+      name,
+      ...(onLog !== undefined && { onLog: (entry: LogEntry) => onLog({ run: name, ...entry }) }),
       openStore: (onLost) => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false, onLost }),
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded, onNotice }),
       settings: toSwarmSettings(run.config),
@@ -98,6 +104,7 @@ export async function serveSwarm<Config extends CommonConfig>(
         ...listening.app,
         config: createRunConfig(run.folder.dir, config, composition),
         checkpoints: toCheckpointDirs(run),
+        disks: { ledger: run.storeDir, run: run.folder.dir },
       },
       onNotice,
     });

@@ -79,6 +79,7 @@ export const claimAnswerSchema = z.strictObject({
       'paused',
       'draining',
       'stopped',
+      'complete',
       'starting',
       'updating',
       'no_open_place',
@@ -201,6 +202,8 @@ export const episodeAnswerSchema = z.strictObject({
   place: z.number().int().optional(),
   attempt: z.number().int().optional(),
   client: z.string().optional(),
+  /** For a running episode: the time since its claim. Time without a working model does not count. */
+  seconds: z.number().optional(),
   state: z.string(),
   reason: z.string().optional(),
   reward: z.number().nullable().optional(),

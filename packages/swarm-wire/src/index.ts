@@ -34,6 +34,7 @@ export {
 export {
   auditAnswerSchema,
   checkpointsAnswerSchema,
+  clientsAnswerSchema,
   configAnswerSchema,
   configRequestSchema,
   keyAnswerSchema,
@@ -52,6 +53,7 @@ export {
   trainingEventSchema,
   type AuditAnswer,
   type CheckpointsAnswer,
+  type ClientsAnswer,
   type ConfigAnswer,
   type ConfigRequest,
   type KeyAnswer,

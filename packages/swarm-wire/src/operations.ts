@@ -105,6 +105,7 @@ export const serverStates = [
   'updating',
   'paused',
   'draining',
+  'complete',
   'failed',
 ] as const;
 
@@ -127,7 +128,56 @@ const shareAnswerSchema = z.strictObject({
   idle: z.boolean(),
 });
 
+export const waitReasons = [
+  'groups',
+  'clients',
+  'tasks',
+  'rewards',
+  'clients_ask',
+  'held',
+  'evaluation',
+  'updating',
+  'saving',
+  'paused',
+  'stopped',
+  'drained',
+  'complete',
+  'recovering',
+  'failed',
+  'disk',
+] as const;
+
+/** The progress of one policy. The fields are optional, because an earlier server does not send them. */
+const progress = {
+  /** What the next step waits for: in one word, in a sentence for people, and for how long. */
+  waits_for: z
+    .strictObject({
+      reason: z.enum(waitReasons),
+      text: z.string(),
+      since_seconds: z.number(),
+    })
+    .optional(),
+  /** The places of the next batch that have an episode, and all of its places. */
+  places: z.strictObject({ filled: z.number().int(), total: z.number().int() }).optional(),
+  /** Absent before the first step. */
+  newest_step: z
+    .strictObject({
+      step: z.number().int(),
+      episodes: z.number().int(),
+      /** The mean reward of its episodes. */
+      reward: z.number(),
+      /** The share of its episodes that succeeded. Absent if no episode says so. */
+      success: z.number().optional(),
+      /** How long it took to make. Absent if the step was made before this process began. */
+      seconds: z.number().optional(),
+      /** The seconds since its weights answered the first time. Absent if that was before this process began. */
+      age_seconds: z.number().optional(),
+    })
+    .optional(),
+};
+
 const policyAnswerSchema = z.strictObject({
+  ...progress,
   state: z.enum(['recovering', 'waiting', 'updating', 'saving', 'failed', 'complete']),
   step: z.number().int(),
   version: z.number().int(),
@@ -147,6 +197,12 @@ export const serverAnswerSchema = z.strictObject({
   /** A number that grows with every change. Use `?after=` to wait for a newer change. */
   change: z.number().int(),
   wire: z.string(),
+  /** The name of the run. */
+  run: z.string().optional(),
+  uptime_seconds: z.number().optional(),
+  /** Clients that were heard of lately. */
+  clients: z.number().int().optional(),
+  ...progress,
   state: z.enum(serverStates),
   step: z.number().int(),
   version: z.number().int(),
@@ -181,6 +237,27 @@ export const trainingEventSchema = z.strictObject({
   problem: z.string().optional(),
 });
 
+/** The clients that were heard of lately. */
+export const clientsAnswerSchema = z.strictObject({
+  clients: z.array(
+    z.strictObject({
+      client: z.string(),
+      /** The revision of its code. */
+      revision: z.string(),
+      /** The shares that it can run. */
+      shares: z.array(z.string()),
+      /** Its running episodes. */
+      running: z.number().int(),
+      /** Its claims that wait for a place. */
+      claims_waiting: z.number().int(),
+      /** The time since its last request. */
+      silent_seconds: z.number(),
+      /** The name of its worker key. Absent for a commander's key, and in a swarm without keys. */
+      key: z.string().optional(),
+    }),
+  ),
+});
+
 /** The orders of operators, the oldest first. */
 export const auditAnswerSchema = z.strictObject({
   entries: z.array(
@@ -188,6 +265,7 @@ export const auditAnswerSchema = z.strictObject({
   ),
 });
 
+export type ClientsAnswer = z.infer<typeof clientsAnswerSchema>;
 export type AuditAnswer = z.infer<typeof auditAnswerSchema>;
 export type CheckpointsAnswer = z.infer<typeof checkpointsAnswerSchema>;
 export type RunRequest = z.infer<typeof runRequestSchema>;

@@ -120,6 +120,13 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'get',
+    path: '/clients',
+    role: 'observer',
+    summary: 'Lists the clients that were heard of lately',
+    answers: { 200: run.clientsAnswerSchema },
+  },
+  {
+    method: 'get',
     path: '/audit',
     role: 'commander',
     summary: 'Lists the orders of operators',

@@ -148,7 +148,7 @@ it('a model that dies is opened again alone, and its steps since the checkpoint 
   const running = new SwarmClient({ url, key: firstKey }).run(both, { tasks, parallel: 4 });
   await expect.poll(() => told('worker')?.step, { timeout: 60_000 }).toBeGreaterThanOrEqual(1);
   worker.kill();
-  expect(await running).toMatchObject({ reason: 'stopped', failed: 0, gone: 0 });
+  expect(await running).toMatchObject({ reason: 'complete', failed: 0, gone: 0 });
   expect(server.swarm).toBe(swarm); // the store and the planner's model were left alone
   expect(worker.numOpened).toBe(2);
   expect(notices).toEqual([expect.stringMatching(/^worker: the model failed, and is opened again .*was killed/)]);
@@ -197,7 +197,7 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   expect(watch.said.filter((line) => line.startsWith('planner failed'))).toEqual([]);
   second.abort();
   await going;
-  expect(await client.run(both, { tasks, parallel: 4 })).toMatchObject({ reason: 'stopped' });
+  expect(await client.run(both, { tasks, parallel: 4 })).toMatchObject({ reason: 'complete' });
   await expect.poll(() => told('worker')).toMatchObject({ state: 'complete', step: 5 });
   expect(told('worker')).not.toHaveProperty('problem');
   await expectSound();

@@ -121,7 +121,7 @@ it('two models learn different answers to the same question, each in its own ste
   await expect.poll(() => stepOf('planner') >= 2 && stepOf('worker') >= 1, { timeout: 120_000 }).toBe(true);
   await first.close(); // nothing is saved, so the steps since the newest checkpoint are repeated
   const served = await serve(Number(new URL(url).port), first.runDir, { logger: ['console', 'tensorboard'] });
-  expect(await running).toMatchObject({ reason: 'stopped' });
+  expect(await running).toMatchObject({ reason: 'complete' });
   const complete = { planner: { step: 6, state: 'complete' }, worker: { step: 4, state: 'complete' } };
   // A client may stop before the last checkpoint is saved.
   await expect.poll(() => served.server.swarm?.describe().policies, { timeout: 60_000 }).toMatchObject(complete);

@@ -10,8 +10,10 @@ import {
   type ModelRoute,
   type SwarmRunOptions,
 } from '@agentjet/swarm-client';
+import type { LogEntry } from '@agentjet/swarm-server';
 import type { TaskInput } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
+import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
 import { describeRun, loadConfig, loadRun, readSwarmKey, toParallel } from './run-swarm.js';
@@ -27,13 +29,15 @@ export async function runProgram(
   overrides: readonly string[] = [],
 ): Promise<number> {
   const output = createOutput(flags);
+  let log = createLog(flags);
+  const say = (message: string, more?: Partial<LogEntry>): void => log({ level: 'info', message, ...more });
   requireProgram(command);
   requireFolder(flags.folder);
   const routes = await readRoutes(flags);
   const tasks = readTasks(flags);
   const configured = await readConfigured(flags, overrides, tasks);
   return runInterruptibly(
-    () => output.writeLine('Stopping: running programs are ended, and their episodes given back.'),
+    () => say('Stopping: running programs are ended, and their episodes given back.'),
     async (signal) => {
       const { server, client: name, share, revision = configured.revision } = flags;
       const client = new SwarmClient({
@@ -43,6 +47,7 @@ export async function runProgram(
         ...(name !== undefined && { client: name }),
         ...(share !== undefined && { share }),
       });
+      log = createLog(flags, { client: client.client });
       const { folder, agent: agentName } = flags;
       const reward = configured.options.judge === undefined ? flags.reward : false;
       const options: SwarmRunOptions = {
@@ -53,14 +58,14 @@ export async function runProgram(
         ...(routes.length > 0 && { wrapModel: routeModels(routes) }),
         ...(tasks !== undefined && { tasks }),
       };
-      const printer = new SwarmPrinter(output.writeLine);
-      output.writeLine(
+      const printer = new SwarmPrinter(say);
+      say(
         `Running ${[command, ...args].map((word) => quoteForShell(word)).join(' ')} for ${server} as ${client.client}`,
       );
       const workflow = createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
       const result = await runToTheEnd(client, workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();
-      output.writeLine(describeRun(result));
+      say(describeRun(result));
       output.writeJson({ ...result, client: client.client, revision });
       return 0;
     },

@@ -2,8 +2,10 @@ import { ConfigError } from '@agentjet/core';
 import { loadInputs } from '@agentjet/inputs';
 import { revisionOf, toSwarmRun } from '@agentjet/job';
 import { SwarmClient, type RunResult, type SwarmRunOptions } from '@agentjet/swarm-client';
+import type { LogEntry } from '@agentjet/swarm-server';
 import { AgentJetJob, configuration, type AgentJetConfig } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
+import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
 import { SwarmPrinter } from './swarm-printer.js';
@@ -14,16 +16,19 @@ import { SwarmPrinter } from './swarm-printer.js';
  */
 export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
+  let log = createLog(flags);
+  const say = (message: string, more?: Partial<LogEntry>): void => log({ level: 'info', message, ...more });
   return runInterruptibly(
-    () => output.writeLine('Stopping: running episodes are given back.'),
+    () => say('Stopping: running episodes are given back.'),
     async (signal) => {
       const client = new SwarmClient({ url: flags.server, key: readSwarmKey(flags), ...namesOf(flags, overrides) });
+      log = createLog(flags, { client: client.client });
       const { workflow, options } = await loadRun(loadConfig(flags, overrides), flags);
-      const printer = new SwarmPrinter(output.writeLine);
-      output.writeLine(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
+      const printer = new SwarmPrinter(say);
+      say(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
       const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();
-      output.writeLine(describeRun(result));
+      say(describeRun(result));
       output.writeJson({ ...result, client: client.client, revision: client.revision });
       return 0;
     },
@@ -86,6 +91,7 @@ export function toParallel(text: string | undefined): number | undefined {
 }
 
 const reasons: Readonly<Record<RunResult['reason'], string>> = {
+  complete: 'The run is complete: all its steps are made',
   no_task: 'All tasks are done',
   stopped: 'The server was stopped',
   interrupted: 'Stopped',

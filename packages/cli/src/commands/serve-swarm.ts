@@ -3,12 +3,15 @@ import {
   parseRewind,
   serveStandby,
   serveSwarm,
+  type Log,
+  type Notice,
   type ServedSwarm,
   type ServeSwarmOptions,
 } from '@agentjet/swarm-server';
 import { loadRunFollower } from '@agentjet/trackers';
 import { AgentJetJob, configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
+import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../swarm-program.js';
 import { listOverrides } from './list-overrides.js';
@@ -17,15 +20,16 @@ import { untilAborted } from './until-aborted.js';
 /** `ajet swarm serve` serves and trains until a signal arrives. Returns the exit code. */
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
+  const log = createLog(flags);
+  const say: Notice = (message, level = 'info') => log({ level, message });
   const drainMs = 1000 * toSeconds(flags.drainSeconds ?? '30');
   return runInterruptibly(
     () =>
-      output.writeLine(
+      say(
         'Stopping. Acknowledged episodes are kept, and the same command continues the run. SIGTERM lets running episodes end first.',
       ),
     async (signal) => {
-      const onNotice = (message: string): void => output.writeLine(message);
-      if (flags.standby !== undefined) return standBy(flags, { output, signal, drainMs, onNotice });
+      if (flags.standby !== undefined) return standBy(flags, { output, signal, drainMs, log, say });
       const { config } = new AgentJetJob().loadJobFromYaml(requireConf(flags), listOverrides(flags, overrides));
       const swarm = await serveSwarm({
         ...toOptions(flags),
@@ -33,12 +37,13 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
         composition: configuration,
         signal,
         follow: loadRunFollower,
-        onNotice,
+        onNotice: say,
+        onLog: log,
       });
       const { url, firstKey } = swarm.server;
-      output.writeLine(`${swarm.isResumed ? 'Continuing' : 'New run'} ${swarm.runDir}`);
-      output.writeLine(`Serving the swarm at ${url}`);
-      printKey(flags, firstKey);
+      say(`${swarm.isResumed ? 'Continuing' : 'New run'} ${swarm.runDir}`);
+      say(`Serving the swarm at ${url}`);
+      sayKey(flags, firstKey, say);
       output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
       const deposed = await Promise.race([untilAborted(signal), swarm.server.deposed]);
       if (isSigterm(signal)) await swarm.server.finish(drainMs);
@@ -63,7 +68,7 @@ function toSeconds(text: string): number {
 }
 
 /** Runs a server without a run until a commander sends one. */
-async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }: StandbyParts): Promise<number> {
+async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }: StandbyParts): Promise<number> {
   const dir = flags.standby ?? '';
   const standby = await serveStandby({
     ...toOptions(flags),
@@ -72,10 +77,11 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
     composition: configuration,
     drainMs,
     follow: loadRunFollower,
-    onNotice,
+    onNotice: say,
+    onLog: log,
   });
-  output.writeLine(`Waiting for a run at ${standby.url}, or continuing the one in ${dir}`);
-  printKey(flags, standby.firstKey);
+  say(`Waiting for a run at ${standby.url}, or continuing the one in ${dir}`);
+  sayKey(flags, standby.firstKey, say);
   output.writeJson({ url: standby.url, key: standby.firstKey ?? null, run_dir: null });
   const failure = await Promise.race([untilAborted(signal), standby.failed]);
   if (failure !== undefined) throw failure;
@@ -85,16 +91,16 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
 }
 
 /** With --json, the line on stdout contains the key, so the key is not shown a second time. */
-function printKey(flags: SwarmFlags, key: string | undefined): void {
-  if (key !== undefined && flags.json !== true)
-    createOutput(flags).writeLine(`key of the commander, shown only now: ${key}`);
+function sayKey(flags: SwarmFlags, key: string | undefined, say: Notice): void {
+  if (key !== undefined && flags.json !== true) say(`key of the commander, shown only now: ${key}`);
 }
 
 type StandbyParts = {
   readonly output: ReturnType<typeof createOutput>;
   readonly signal: AbortSignal;
   readonly drainMs: number;
-  readonly onNotice: (message: string) => void;
+  readonly log: Log;
+  readonly say: Notice;
 };
 
 async function finish(served: Promise<ServedSwarm>, drainMs: number): Promise<void> {

@@ -1,6 +1,8 @@
 import { ConfigError, quoteForShell } from '@agentjet/core';
-import { SwarmOperator, type KeysAnswer, type Operation, type Role, type ServerAnswer } from '@agentjet/swarm-client';
+import { toOneLine } from '@agentjet/core/text';
+import { SwarmOperator, type KeysAnswer, type Operation, type Role } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
+import { describeServer, describeShares } from './describe-server.js';
 import { serverOf } from './server-of.js';
 
 /**
@@ -191,56 +193,7 @@ export async function showAudit(flags: OperatorFlags): Promise<number> {
 function print(flags: OperatorFlags, lines: readonly string[], value: unknown): void {
   const output: Output = createOutput(flags);
   if (flags.json === true) output.writeJson(value);
-  else for (const line of lines) output.writeLine(line);
-}
-
-/** Shows the state of a server in a few lines. */
-export function describeServer(server: ServerAnswer): readonly string[] {
-  const {
-    state,
-    step,
-    version,
-    incarnation,
-    account,
-    running,
-    capacity,
-    groups_open: open,
-    groups_pooled: pooled,
-  } = server;
-  const dropped = Object.entries(server.dropped_by_reason).map(([reason, count]) => `${count} ${reason}`);
-  const count = (fate: string): number => account[fate] ?? 0;
-  return [
-    `${state}, step ${step}, weights ${version}${incarnation > 0 ? `, incarnation ${incarnation}` : ''}`,
-    `${running} of ${capacity} episodes running; ${open} groups sampling, ${pooled} waiting for their step`,
-    `${count('acknowledged')} acknowledged = ${count('trained')} trained + ${count('assigned')} assigned + ${count('pooled')} pooled + ${count('unscored')} unscored + ${count('evaluated')} evaluated + ${count('dropped')} dropped`,
-    ...(dropped.length > 0 ? [`dropped: ${dropped.join(', ')}`] : []),
-    ...(server.problem === undefined ? [] : [server.problem]),
-    ...(server.shares === undefined ? [] : describeShares(server.shares)),
-    ...(server.policies === undefined ? [] : describePolicies(server.policies)),
-  ];
-}
-
-function describePolicies(policies: NonNullable<ServerAnswer['policies']>): readonly string[] {
-  const width = Math.max(...Object.keys(policies).map((name) => name.length));
-  return Object.entries(policies).flatMap(
-    ([name, { state, step, version, incarnation, account, groups_pooled: pooled, problem }]) => {
-      const raised = incarnation > 0 ? `, incarnation ${incarnation}` : '';
-      const { trained = 0, dropped = 0 } = account;
-      const line = `${name.padEnd(width)}  ${state}, step ${step}, weights ${version}${raised}: ${trained} trained, ${dropped} dropped, ${pooled} groups waiting for its step`;
-      return problem === undefined ? [line] : [line, `${' '.repeat(width)}  ${problem}`];
-    },
-  );
-}
-
-function describeShares(shares: NonNullable<ServerAnswer['shares']>): readonly string[] {
-  const rows = Object.entries(shares);
-  if (rows.length === 0) return ['There are no shares, because all tasks are of one kind.'];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const all = rows.reduce((sum, [, { trained }]) => sum + trained, 0);
-  return rows.map(([name, { part, tasks, in_flight: inFlight, trained, lent, idle }]) => {
-    const got = all === 0 ? '-' : (trained / all).toFixed(3);
-    return `${name.padEnd(width)}  asked ${part.toFixed(3)}  got ${got}  ${tasks} tasks, ${inFlight} groups in flight, ${lent} lent${idle ? ', idle' : ''}`;
-  });
+  else for (const line of lines) output.writeLine(toOneLine(line)); // names come from clients
 }
 
 function readAssignment(text: string): readonly [string, unknown] {

@@ -1,10 +1,13 @@
 import type { ServerAnswer, SwarmEvent } from '@agentjet/swarm-client';
+import type { LogEntry } from '@agentjet/swarm-server';
+
+type WriteLine = (line: string, more?: Partial<LogEntry>) => void;
 
 /**
  * Prints a line for each new version of the weights, with the reports since the last one, and a line for each problem.
  */
 export class SwarmPrinter {
-  readonly #writeLine: (line: string) => void;
+  readonly #writeLine: WriteLine;
   #rewards: number[] = [];
   #numSuccesses = 0;
   #numFailed = 0;
@@ -13,13 +16,13 @@ export class SwarmPrinter {
   /** The reasons why training has stopped, by policy if the run has several. */
   #problems: ReadonlyMap<string | undefined, string> = new Map();
 
-  constructor(writeLine: (line: string) => void) {
+  constructor(writeLine: WriteLine) {
     this.#writeLine = writeLine;
   }
 
   onEvent = (event: SwarmEvent): void => {
     if (event.type === 'notice') this.#writeLine(event.message);
-    if (event.type === 'episode_gone') this.#noteGone(event.reason);
+    if (event.type === 'episode_gone') this.#noteGone(event);
     if (event.type === 'episode_ended') this.#noteEnd(event);
     if (event.type === 'server') this.#noteServer(event.server);
   };
@@ -46,15 +49,16 @@ export class SwarmPrinter {
     this.#title = title;
     const problems = problemsOf(server);
     for (const [policy, problem] of problems)
-      if (this.#problems.get(policy) !== problem) this.#writeLine(`${trainingOf(policy)} has stopped: ${problem}`);
+      if (this.#problems.get(policy) !== problem)
+        this.#writeLine(`${trainingOf(policy)} has stopped: ${problem}`, { level: 'error', policy });
     for (const policy of this.#problems.keys())
       if (!problems.has(policy)) this.#writeLine(`${trainingOf(policy)} continues.`);
     this.#problems = problems;
   }
 
-  #noteGone(reason: string): void {
+  #noteGone({ reason, episodeId: episode }: Extract<SwarmEvent, { type: 'episode_gone' }>): void {
     this.#numGone++;
-    if (this.#numGone === 1) this.#writeLine(`The server took an episode back: ${reason}`);
+    if (this.#numGone === 1) this.#writeLine(`The server took an episode back: ${reason}`, { level: 'warn', episode });
   }
 
   #noteEnd({ end, episodeId }: Extract<SwarmEvent, { type: 'episode_ended' }>): void {
@@ -65,7 +69,10 @@ export class SwarmPrinter {
     }
     this.#numFailed++;
     if (this.#numFailed === 1)
-      this.#writeLine(`Episode ${episodeId} ended as ${end.status}: ${end.error ?? 'no reason was given'}`);
+      this.#writeLine(`Episode ${episodeId} ended as ${end.status}: ${end.error ?? 'no reason was given'}`, {
+        level: 'warn',
+        episode: episodeId,
+      });
   }
 }
 

@@ -1,8 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { rejectOnAbort, toErrorMessage } from '@agentjet/core';
-import type { ServerAnswer } from '@agentjet/swarm-client';
+import { toOneLine } from '@agentjet/core/text';
+import type { ServerAnswer, SwarmOperator } from '@agentjet/swarm-client';
 import { runInterruptibly } from '../interrupt.js';
-import { describeServer, openOperator, type OperatorFlags } from './swarm-operate.js';
+import { describeServer } from './describe-server.js';
+import { serverOf } from './server-of.js';
+import { openOperator, type OperatorFlags } from './swarm-operate.js';
+import { TopTerminal } from './top-terminal.js';
 
 /**
  * `ajet swarm top` shows the server and redraws with each change. If stdout is not a terminal, it prints a block of
@@ -10,59 +14,78 @@ import { describeServer, openOperator, type OperatorFlags } from './swarm-operat
  */
 export async function watchSwarm(flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
-  const screen = createScreen(flags);
   return runInterruptibly(
     () => {},
     async (signal) => {
-      let change: number | undefined;
-      let isAway = false;
-      while (!signal.aborted) {
-        try {
-          const server = await rejectOnAbort(operator.server(change), signal);
-          change = server.change;
-          isAway = false;
-          screen.show(server);
-          await delay(250, undefined, { signal }); // the state may change faster than people can read
-        } catch (error) {
-          if (signal.aborted) break;
-          if (isRefusal(error)) throw error;
-          if (!isAway) screen.away(toErrorMessage(error));
-          isAway = true;
-          await delay(1000, undefined, { signal }).catch(() => undefined); // aborted
-        }
+      const left = new AbortController();
+      const over = AbortSignal.any([signal, left.signal]);
+      const screen = createScreen(flags, operator, () => left.abort());
+      try {
+        await watchChanges(operator, screen, over);
+      } finally {
+        screen.close();
       }
       return 0;
     },
   );
 }
 
-type Screen = { readonly show: (server: ServerAnswer) => void; readonly away: (message: string) => void };
+async function watchChanges(operator: SwarmOperator, screen: Screen, signal: AbortSignal): Promise<void> {
+  let change: number | undefined;
+  let isAway = false;
+  while (!signal.aborted) {
+    try {
+      const server = await rejectOnAbort(operator.server(change), signal);
+      change = server.change;
+      isAway = false;
+      screen.show(server);
+      await delay(250, undefined, { signal }); // the state may change faster than people can read
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isRefusal(error)) throw error;
+      if (!isAway) screen.away(toErrorMessage(error));
+      isAway = true;
+      await delay(1000, undefined, { signal }).catch(() => undefined); // aborted
+    }
+  }
+}
 
-function createScreen({ json }: OperatorFlags): Screen {
-  const { stdout } = process;
+export type Screen = {
+  readonly show: (server: ServerAnswer) => void;
+  readonly away: (message: string) => void;
+  readonly close: () => void;
+};
+
+function createScreen({ json, ...flags }: OperatorFlags, operator: SwarmOperator, leave: () => void): Screen {
+  const { stdin, stdout } = process;
+  const close = (): void => undefined;
   if (json === true)
     return {
       show: (server) => void stdout.write(`${JSON.stringify(server)}\n`),
       away: (message) => void process.stderr.write(`The server cannot be reached: ${message}\n`),
+      close,
     };
   const rates = new Rates();
-  if (stdout.isTTY && process.env['TERM'] !== 'dumb') {
-    const draw = (lines: readonly string[]): void => void stdout.write(`\u001b[H\u001b[2J${lines.join('\n')}\n`);
-    return {
-      show: (server) =>
-        draw([...describeServer(server), rates.describe(server), '', 'Press Ctrl-C to leave; the server continues.']),
-      away: (message) => draw([`The server cannot be reached: ${message}`, 'Waiting for it.']),
-    };
-  }
+  if (stdout.isTTY && process.env['TERM'] !== 'dumb')
+    return new TopTerminal({
+      input: stdin,
+      output: stdout,
+      address: serverOf(flags),
+      operator,
+      leave,
+      describeRates: (server) => rates.describe(server),
+      now: Date.now,
+    });
   let shown = '';
   return {
     show: (server) => {
       const news = newsOf(server);
       if (news === shown) return;
       shown = news;
-      stdout.write(`${[...describeServer(server), rates.describe(server)].join('\n')}\n\n`);
+      stdout.write(`${[...describeServer(server), rates.describe(server)].map(toOneLine).join('\n')}\n\n`);
     },
-    away: (message) => void stdout.write(`The server cannot be reached: ${message}\n`),
+    away: (message) => void stdout.write(`The server cannot be reached: ${toOneLine(message)}\n`),
+    close,
   };
 }
 

@@ -1,8 +1,8 @@
+import { makeVisible } from '@agentjet/core/text';
 import { formatChange, formatRate } from '@agentjet/core/success';
 import type { ComparedEvaluations, ComparedTask } from '../outcomes/compare-evaluations.js';
 import type { OutcomeReader } from '../outcomes/read-outcomes.js';
 import { formatField, type OutcomeLayout } from './format-outcomes.js';
-import { makeVisible } from './make-visible.js';
 
 const titles = {
   gained: 'gained: solved more often than before',

@@ -1,5 +1,5 @@
+import { makeVisible } from '@agentjet/core/text';
 import type { EpisodeSummary } from '../episode/summarize-episodes.js';
-import { makeVisible } from './make-visible.js';
 
 /**
  * Formats the episodes of a run as a table for a terminal: a heading, then a line per episode. It yields nothing if

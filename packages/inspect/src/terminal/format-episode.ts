@@ -1,8 +1,8 @@
+import { makeVisible } from '@agentjet/core/text';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { callColumns, type CallColumn } from '../facts/call-facts.js';
 import { describeEpisode, type Fact } from '../facts/episode-facts.js';
 import { formatTree } from './format-tree.js';
-import { makeVisible } from './make-visible.js';
 import type { Palette } from './palette.js';
 
 /** Formats an episode for a terminal: its facts, its calls and its token tree. */

@@ -1,6 +1,6 @@
+import { makeVisible } from '@agentjet/core/text';
 import type { OutcomeInWords, EpisodeRow } from '@agentjet/run-folder';
 import type { ShownOutcome } from '../outcomes/read-outcomes.js';
-import { makeVisible } from './make-visible.js';
 import type { Palette } from './palette.js';
 import { wrapText } from './wrap-text.js';
 

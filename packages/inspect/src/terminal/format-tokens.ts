@@ -1,9 +1,9 @@
+import { makeVisible } from '@agentjet/core/text';
 import type { Branch } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { readBranchTokens } from '../facts/branch-tokens.js';
 import { logprobsOf } from '../facts/call-facts.js';
 import { describeEpisode } from '../facts/episode-facts.js';
-import { makeVisible } from './make-visible.js';
 import { formatRanges } from '../facts/number-text.js';
 import { labelSpan, labelWidthOf } from '../facts/span-label.js';
 

@@ -1,9 +1,9 @@
+import { makeVisible } from '@agentjet/core/text';
 import type { Branch, TokenSpan } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { type BranchTokens, readBranchTokens, splitChildren } from '../facts/branch-tokens.js';
 import { logprobsOf } from '../facts/call-facts.js';
 import { forkReasons } from '@agentjet/context-tracker';
-import { makeVisible } from './make-visible.js';
 import { formatInteger, formatRanges } from '../facts/number-text.js';
 import type { Palette } from './palette.js';
 import { labelSpan, labelWidthOf } from '../facts/span-label.js';

@@ -1,4 +1,4 @@
-import { makeVisible } from './make-visible.js';
+import { makeVisible } from '@agentjet/core/text';
 
 /**
  * Cuts text into lines of at most `width` columns, at spaces if possible. Line ends of the text are kept, and control

@@ -19,8 +19,10 @@ export type SwarmEvent =
 
 /** The result of a run. */
 export type RunResult = {
-  /** Why the run ended: all tasks were drawn, the server stops, or the signal aborted. */
-  readonly reason: 'no_task' | 'stopped' | 'interrupted';
+  /**
+   * Why the run ended: all steps are made, all tasks were drawn, an operator stopped the server, or the signal aborted.
+   */
+  readonly reason: 'complete' | 'no_task' | 'stopped' | 'interrupted';
   /** Episodes with a receipt. */
   readonly ended: number;
   readonly completed: number;
@@ -71,12 +73,13 @@ export class Tally {
   isDone(reason: ClaimAnswer['reason'], hasTasks: boolean): boolean {
     this.#lastReason = reason;
     const hasRun = this.#counts.completed + this.#counts.failed + this.#counts.outage > 0;
-    return reason === 'stopped' || (reason === 'no_task' && (hasTasks || hasRun));
+    return reason === 'stopped' || reason === 'complete' || (reason === 'no_task' && (hasTasks || hasRun));
   }
 
   result(isInterrupted: boolean): RunResult {
     const { completed, failed, outage, gone } = this.#counts;
-    const reason = this.#lastReason === 'stopped' ? 'stopped' : 'no_task';
+    const last = this.#lastReason;
+    const reason = last === 'stopped' || last === 'complete' ? last : 'no_task';
     return {
       reason: isInterrupted ? 'interrupted' : reason,
       ended: completed + failed + outage,

@@ -11,6 +11,8 @@ import {
   type Role,
 } from '@agentjet/swarm-wire';
 import type { z } from 'zod';
+import type { Log } from '../log/log-entry.js';
+import { logFailure, noteClient } from '../log/log-failure.js';
 import type { ClaimKey } from '../swarm/episode-answers.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { hasKey, requireKey, type StoredKey } from './keys.js';
@@ -49,6 +51,7 @@ export class Door {
     async (context: Context): Promise<Response> => {
       const { swarm, key } = this.#enter(context, role);
       const body = parseRequest(schema, await readJson(incomingOf(context), this.#limits));
+      noteClient(context, body);
       const answer = await route(swarm, body, { context, key });
       const turn = this.#turns.take(answerBytes);
       if (turn !== undefined) await turn;
@@ -172,17 +175,19 @@ export function unknownRoute({ req }: Context): WireError {
 /**
  * Answers with the error. If the body was refused, the connection is closed, because the rest of the body is not read.
  */
-export function answerError(context: Context, error: unknown): Response | Promise<Response> {
+export function answerError(context: Context, error: unknown, log: Log = logToConsole): Response | Promise<Response> {
   const known =
     error instanceof WireError
       ? error
       : new WireError('failed', 'The server failed on this request; its log says why.');
   const { status, retryAfterMs } = known;
   if (status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
-  if (!(error instanceof WireError)) console.error(error);
+  logFailure(context, error, log);
   const answer = context.json(known.toBody(), status as 400);
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);
 }
+
+const logToConsole: Log = ({ message }) => console.error(message);
 
 /**
  * Returns Node's request object. Its headers can be read at no cost. A web `Request` creates its headers when they are

@@ -10,7 +10,10 @@ import {
   rewardsRequestSchema,
   WireError,
   type ClaimedEpisode,
+  type ServerState,
 } from '@agentjet/swarm-wire';
+import { systemHost, shareOf } from '@agentjet/ledger';
+import type { Log } from '../log/log-entry.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { addCheckpoints, type CheckpointDirs } from './checkpoint-routes.js';
 import {
@@ -33,6 +36,7 @@ import { renderMetrics } from './metrics.js';
 import { defaultLimits, type BodyLimits } from './read-json.js';
 import type { RunConfig } from './run-config.js';
 import { addRun, type StandbyRun } from './run-routes.js';
+import { Telemetry } from './telemetry.js';
 
 /**
  * The swarm over HTTP. Keys are checked before bodies, bodies have limits, and every error has a code from a fixed
@@ -40,11 +44,15 @@ import { addRun, type StandbyRun } from './run-routes.js';
  */
 export function createSwarmApp(current: () => Swarm | undefined, options: SwarmAppOptions = {}): Hono {
   const limits = { ...defaultLimits, ...options.limits };
+  const { telemetry = new Telemetry() } = options;
   const app = new Hono();
   const door = new Door(current, limits, options);
   const base = app.basePath('/swarm/v1');
   base.get('/healthz', (context) => context.json({ ok: true }));
-  base.get('/readyz', (context) => context.json({ ok: current() !== undefined }, current() === undefined ? 503 : 200));
+  base.get('/readyz', (context) => {
+    const ready = readyState(current());
+    return context.json(ready, ready.ok ? 200 : 503);
+  });
   base.get(
     '/openapi.json',
     door.read('observer', async () => createOpenApi()),
@@ -64,14 +72,22 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
   );
   base.get(
     '/metrics',
-    door.raw('observer', async (swarm, context) => context.text(await renderMetrics(swarm))),
+    door.raw('observer', async (swarm, context) => {
+      const { text, contentType } = await renderMetrics(swarm, telemetry, options.disks);
+      return context.body(text, 200, { 'content-type': contentType });
+    }),
   );
-  addEpisodes(base, door, options);
+  addEpisodes(base, door, { ...options, telemetry });
+  addRunning(base, door, telemetry);
   addRun(base, door, options);
   addKeys(base, door);
   addCheckpoints(base, door, options.checkpoints);
-  app.notFound((context) => answerError(context, unknownRoute(context)));
-  app.onError((error, context) => answerError(context, error));
+  const refuse = (context: Context, error: unknown): Response | Promise<Response> => {
+    telemetry.noteError(error instanceof WireError ? error.code : 'failed');
+    return answerError(context, error, options.log);
+  };
+  app.notFound((context) => refuse(context, unknownRoute(context)));
+  app.onError((error, context) => refuse(context, error));
   return app;
 }
 
@@ -94,7 +110,21 @@ export type SwarmAppOptions = {
   readonly standby?: StandbyRun;
   /** The folders of the checkpoints that commanders may download. */
   readonly checkpoints?: CheckpointDirs;
+  /** Folders whose free space the metrics show, by name. */
+  readonly disks?: Readonly<Record<string, string>>;
+  readonly telemetry?: Telemetry;
+  /** Gets the requests that the server failed to answer. Default: stderr. */
+  readonly log?: Log;
 };
+
+/** Whether the server takes work: not while it recovers or drains, and not after it has failed. */
+function readyState(swarm: Swarm | undefined): { readonly ok: boolean; readonly state: ServerState } {
+  if (swarm === undefined) return { ok: false, state: 'recovering' };
+  const state = swarm.context.intake.isClosing ? 'draining' : swarm.describe().state;
+  return { ok: !unready.has(state), state };
+}
+
+const unready: ReadonlySet<ServerState> = new Set(['booting', 'recovering', 'draining', 'failed']);
 
 function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   const { base_url } = episode;
@@ -115,11 +145,14 @@ function readCount(context: Context, name: string, most: number): number | undef
 
 const longestWaitSeconds = 30;
 
-function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
+function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions & { readonly telemetry: Telemetry }): void {
+  const { telemetry } = options;
   base.post(
     '/episodes',
     door.write('worker', claimRequestSchema, async (swarm, claim, { context, key }) => {
+      const sinceMs = systemHost.now();
       const answer = await swarm.claim(claim, toClaimKey(key));
+      telemetry.noteClaim(answer, (systemHost.now() - sinceMs) / 1000);
       const origin = options.origin ?? originOf(context.req.url, incomingOf(context).headers, options.isBehindProxy);
       context.status(answer.episodes.length > 0 ? 201 : 200);
       return {
@@ -149,6 +182,10 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
     }),
   );
   base.get(
+    '/clients',
+    door.read('observer', (swarm) => swarm.clients()),
+  );
+  base.get(
     '/audit',
     door.read('commander', async (swarm) => {
       const entries = swarm.context.ledger.state.audit;
@@ -159,16 +196,26 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
     '/episodes/:id',
     door.read('observer', (swarm, context) => swarm.episode(context.req.param('id') ?? '')),
   );
+}
+
+/** The routes of running episodes and their groups. */
+function addRunning(base: Hono, door: Door, telemetry: Telemetry): void {
   base.post(
     '/heartbeats',
     door.write('worker', heartbeatRequestSchema, (swarm, beat, { key }) => swarm.heartbeat(beat, toClaimKey(key))),
   );
   base.post(
     '/episodes/:id/end',
-    door.write('worker', endRequestSchema, (swarm, end, { context, key }) => {
+    door.write('worker', endRequestSchema, async (swarm, end, { context, key }) => {
       for (const reward of rewardsIn(end)) requireBounds(reward, key);
       requireSum(end, key);
-      return swarm.end(context.req.param('id') ?? '', end, toClaimKey(key));
+      const sinceMs = systemHost.now();
+      const id = context.req.param('id') ?? '';
+      const { episodes, groups } = swarm.context.ledger.state;
+      const share = shareOf(groups.get(episodes.get(id)?.groupId ?? '') ?? {});
+      const receipt = await swarm.end(id, end, toClaimKey(key));
+      telemetry.noteEnd(end, share, (systemHost.now() - sinceMs) / 1000);
+      return receipt;
     }),
   );
   base.post(

@@ -5,18 +5,20 @@ import { toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
+import { logRecords, noteCall, withLog } from '../log/log-swarm.js';
 import { RecentFailures } from '../swarm/recent-failures.js';
-import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm } from '../swarm/swarm.js';
-import type { SwarmOptions } from '../swarm/swarm-options.js';
+import type { SwarmMeter, SwarmOptions } from '../swarm/swarm-options.js';
 import { toStoreError, toWireError } from '../swarm/to-wire-error.js';
 import { toUrl } from './address.js';
 import { InFlight } from './in-flight.js';
-import { createKey, type StoredKey } from './keys.js';
+import { createKey } from './keys.js';
 import { listen } from './listen.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { requireSafe } from './require-safe.js';
-import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
+import type { SwarmServerOptions } from './server-options.js';
+import { createSwarmApp } from './swarm-app.js';
+import { Telemetry } from './telemetry.js';
 
 /**
  * A swarm that listens for requests. If its store fails, it reads the store again. If another server takes the store
@@ -44,7 +46,8 @@ export class SwarmServer {
    */
   static async start(options: SwarmServerOptions): Promise<SwarmServer> {
     requireSafe(options);
-    const loop = new SwarmLoop(options);
+    const telemetry = new Telemetry();
+    const loop = new SwarmLoop(options, telemetry);
     await loop.open();
     const { needsKey = true, ownKey } = options.app ?? {};
     const firstKey = await loop.makeFirstKey(needsKey && ownKey === undefined);
@@ -52,13 +55,16 @@ export class SwarmServer {
     const app = createSwarmApp(() => loop.swarmToAsk, {
       ...options.app,
       isBehindProxy: options.isBehindProxy ?? false,
+      telemetry,
+      ...(options.onLog !== undefined && { log: options.onLog }),
     });
     const models = new ModelApp(loop);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
     const inFlight = new InFlight();
     const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> => {
       inFlight.note(env);
-      return pathOf(request.url).startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
+      if (!pathOf(request.url).startsWith('/e/')) return app.fetch(request, env);
+      return noteCall(models.fetch(request, env), { request, telemetry, log: options.onLog });
     };
     const server = await listen(fetch, { hostname, port, tls }).catch(async (error: unknown) => {
       await loop.close();
@@ -105,55 +111,11 @@ type ServerParts = {
 /** A stopping server waits at most this long for the answers to pending requests. */
 const longestAnswerMs = 5000;
 
-export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
-  /**
-   * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
-   */
-  readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
-  /** Opens a trainer each time the swarm is opened. The trainer then loads the newest checkpoint. */
-  readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
-  /**
-   * Opens a model, instead of a trainer, each time the swarm is opened. Agents call the model under `/e/<episode>/`.
-   */
-  readonly openModel?: (
-    records: RecordIndex,
-    onFailure: (error: unknown, policy: string) => void,
-  ) => Promise<SwarmModel>;
-  readonly settings: SwarmSettings;
-  /** The settings of policies that differ from `settings`. */
-  readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
-  /** The commander's key of a new run. Default: a new key that is shown once. */
-  readonly firstKey?: StoredKey | undefined;
-  /** Who began the run from another machine. The audit records this once. */
-  readonly begun?: Begun | undefined;
-  /** Default: the loopback address. */
-  readonly hostname?: string;
-  readonly port?: number;
-  /** Files of a certificate and its key. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Whether a proxy in front of the server uses TLS. */
-  readonly isBehindProxy?: boolean;
-  readonly app?: SwarmAppOptions;
-  readonly onNotice?: (message: string) => void;
-  /**
-   * Called if a model, a trainer or the store fails. Nothing is opened again then, and you have to close the server.
-   * Default: the server opens what failed again.
-   */
-  readonly onFatal?: ((error: unknown) => void) | undefined;
-};
-
-/** Records who began a run, when, and the name of the run. */
-export type Begun = {
-  /** Time in ISO 8601. */
-  readonly at: string;
-  /** Name of the key. */
-  readonly by: string;
-  readonly run: string;
-};
-
 /** Runs one swarm on the store, and opens another one whenever it fails. */
 class SwarmLoop {
   readonly #options: SwarmServerOptions;
+  readonly #meter: SwarmMeter;
+  readonly #sinceMs = systemHost.now();
   #swarm: Swarm | undefined;
   #store: Store | undefined;
   #model: SwarmModel | undefined;
@@ -173,8 +135,9 @@ class SwarmLoop {
   #leaving: Swarm | undefined;
   #isClosed = false;
 
-  constructor(options: SwarmServerOptions) {
+  constructor(options: SwarmServerOptions, { meter }: Telemetry) {
     this.#options = options;
+    this.#meter = withLog(meter, options.onLog);
   }
 
   get swarm(): Swarm | undefined {
@@ -244,9 +207,13 @@ class SwarmLoop {
         ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
         onTrainerFailure: (error) => void this.#openAgain(error),
         onWanted: () => void this.#openOnOrder(),
+        name: this.#options.name,
+        sinceMs: this.#sinceMs,
+        meter: this.#meter,
         onNotice: this.#options.onNotice,
       });
       this.#numLives++;
+      if (this.#options.onLog !== undefined) logRecords(this.#swarm, this.#options.onLog);
       this.#model?.episodes.attach(this.#swarm);
       this.#wake();
     } catch (error) {
@@ -330,11 +297,12 @@ class SwarmLoop {
     if (problem === undefined) {
       this.#options.onNotice?.(
         `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
+        'warn',
       );
       return this.#leave(swarm);
     }
     swarm.stopTraining(problem);
-    this.#options.onNotice?.(`Training has stopped. Ends are still accepted. ${problem}`);
+    this.#options.onNotice?.(`Training has stopped. Ends are still accepted. ${problem}`, 'error');
   }
 
   /** Starts training again after it stopped, because an operator asked for it. */
@@ -357,7 +325,7 @@ class SwarmLoop {
     if (this.#isClosed) return;
     const { onFatal } = this.#options;
     if (error.code === 'not_owner' || onFatal !== undefined) this.#taken = error;
-    if (onFatal === undefined && error.code !== 'closed') this.#options.onNotice?.(error.message);
+    if (onFatal === undefined && error.code !== 'closed') this.#options.onNotice?.(error.message, 'error');
     await swarm?.closed();
     await this.#release();
     if (this.#taken !== undefined) {
@@ -370,7 +338,7 @@ class SwarmLoop {
       try {
         return await this.open();
       } catch (failure) {
-        this.#options.onNotice?.(toErrorMessage(failure));
+        this.#options.onNotice?.(toErrorMessage(failure), 'error');
         await new Promise((resolve) => systemHost.after(delayMs, () => resolve(undefined)));
       }
     }

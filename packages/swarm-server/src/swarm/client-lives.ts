@@ -20,6 +20,17 @@ type Client = {
   readonly hasLeft?: true;
 };
 
+/** A client that was heard of lately. */
+export type PresentClient = {
+  readonly name: string;
+  readonly revision: string;
+  readonly shares: readonly string[];
+  /** The number of its claims that wait for a place. */
+  readonly claims: number;
+  readonly keyName: string | undefined;
+  readonly silentMs: number;
+};
+
 type Greeting = {
   readonly client: string;
   readonly life: string;
@@ -136,6 +147,16 @@ export class ClientLives {
     const asks = ({ agreesAfter = -1 }: Client): boolean => agreesAfter >= version;
     if (!present.some(asks)) return false;
     return !all || present.filter(({ endedAt = -1 }) => endedAt >= version).every(asks);
+  }
+
+  /** Returns the clients that were heard of lately, in the order of their first requests. */
+  present(): readonly PresentClient[] {
+    const now = this.#now();
+    return [...this.#clients].flatMap(([name, client]) => {
+      if (!isThere(client, now - silentMs)) return [];
+      const { revision = '', can = [], claims = 0, keyName, seenMs } = client;
+      return [{ name, revision, shares: can, claims, keyName, silentMs: claims > 0 ? 0 : now - seenMs }];
+    });
   }
 
   #present(sinceMs: number): readonly Client[] {

@@ -1,11 +1,14 @@
 import type { ServerAnswer, TrainingEvent } from '@agentjet/swarm-wire';
+import { describeProgress } from './describe-progress.js';
+import { isRunDone } from './run-done.js';
 import { flyingOf, hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 
 /**
  * Returns the state of the server as a word for people. If one of several policies fails, the server counts as failed
  * only if all others have failed too. The entry of the policy names its problem.
  */
-export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['state'] {
+export function stateName(context: SwarmContext): ServerAnswer['state'] {
+  const { policies, ledger } = context;
   const { isPaused, isDraining, isStopped } = ledger.state.operation;
   const alive = policies.filter((each) => !isDown(each));
   const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
@@ -15,6 +18,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
   if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';
   if (isPaused) return 'paused';
+  if (isRunDone(context)) return 'complete';
   if (isDraining) return 'draining';
   return alive.some(({ weights }) => weights.phase === 'updating') ? 'updating' : 'rolling';
 }
@@ -41,6 +45,7 @@ function describePolicy(context: SwarmContext): PolicyAnswers[string] {
     groups_pooled: trainable.size,
     account,
     dropped_by_reason: { ...droppedByReason },
+    ...describeProgress(context),
     gate_wait_seconds: gate.waitedMs / 1000,
     ...(health.problem !== undefined && { problem: health.problem }),
   };

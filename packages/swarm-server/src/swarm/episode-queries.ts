@@ -1,26 +1,29 @@
-import type { EpisodeState, LedgerState } from '@agentjet/ledger';
+import type { EpisodeState } from '@agentjet/ledger';
 import { WireError, type EpisodeAnswer, type EpisodesAnswer } from '@agentjet/swarm-wire';
+import type { SwarmContext } from './swarm-context.js';
 import { goneError, partsOf, stepOf, toOptional, type EpisodesQuery } from './episode-answers.js';
 
 const states: readonly EpisodeState[] = ['running', 'ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped'];
+
+type OfEpisodes = Pick<SwarmContext, 'ledger' | 'lengths'>;
 
 /**
  * Lists the episodes that the ledger keeps, in the order of their claims. `after` is the id of the last episode of the
  * previous page. Throws WireError `invalid_request` for an unknown state.
  */
-export function listEpisodes(ledger: LedgerState, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
+export function listEpisodes(context: OfEpisodes, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
   if (state !== undefined && !states.some((known) => known === state))
     throw new WireError('invalid_request', `"state" is ${JSON.stringify(state)}; there are ${states.join(', ')}.`);
-  const all = [...ledger.episodes.values()];
+  const all = [...context.ledger.state.episodes.values()];
   const start = after === undefined ? 0 : all.findIndex(({ episodeId }) => episodeId === after) + 1;
   const found = all.slice(start).filter((episode) => state === undefined || episode.state === state);
-  const episodes = found.slice(0, limit).map(({ episodeId }) => findEpisode(ledger, episodeId));
+  const episodes = found.slice(0, limit).map(({ episodeId }) => findEpisode(context, episodeId));
   const last = episodes.at(-1)?.episode_id;
   return { episodes, ...(found.length > limit && last !== undefined && { next: last }) };
 }
 
 /** Returns an episode of any age. Throws WireError `gone` if it is unknown. */
-export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswer {
+export function findEpisode({ ledger: { state }, lengths }: OfEpisodes, episodeId: string): EpisodeAnswer {
   const old = state.finished.episode(episodeId);
   const parts = partsOf(state, episodeId);
   const more = parts === undefined ? {} : { parts };
@@ -32,6 +35,13 @@ export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswe
   if (episode === undefined) throw goneError(state, episodeId);
   const { groupId, place, attempt, client, reward, reason } = episode;
   const step = stepOf(state, episode);
-  const position = { group_id: groupId, place, attempt, client };
+  const isRunning = episode.state === 'running';
+  const position = {
+    group_id: groupId,
+    place,
+    attempt,
+    client,
+    ...(isRunning && { seconds: Math.round(lengths.secondsOf(episodeId)) }),
+  };
   return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }), ...more };
 }

@@ -38,7 +38,8 @@ import { acceptHeartbeat } from './heartbeats.js';
 import { knownClaims } from './known-claims.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm-options.js';
-import { hasPolicies, type SwarmContext } from './swarm-context.js';
+import { isRunDone } from './run-done.js';
+import { hasPolicies, isComplete, type SwarmContext } from './swarm-context.js';
 
 /**
  * The requests of workers. Each answer waits until its records are stored. For claims and calls, a commit is enough.
@@ -107,7 +108,7 @@ export class EpisodeRoutes {
     for (;;) {
       const answer = await this.#claimNow(request, key);
       const leftMs = untilMs - host.now();
-      const isLast = answer.reason === 'no_task' || answer.reason === 'stopped';
+      const isLast = ['no_task', 'stopped', 'complete'].includes(answer.reason ?? '');
       if (answer.episodes.length > 0 || isLast || leftMs <= 0) return answer;
       await changes.next(leftMs);
     }
@@ -163,7 +164,8 @@ export class EpisodeRoutes {
 
   /** Answers a model call with the weights of `policy`. Default: the first policy. */
   async call(episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> {
-    const { ledger, writer } = this.#context;
+    const { ledger, writer, host, meter } = this.#context;
+    const sinceMs = host.now();
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
     const name = `${episodeId} ${requestId}`;
@@ -180,6 +182,8 @@ export class EpisodeRoutes {
     const content = await answer;
     if (this.#context.settings.syncsCalls === true) await writer.synced();
     await writer.committed();
+    const share = shareOf(ledger.state.groups.get(episode.groupId) ?? {});
+    meter?.onCall({ policy: policy ?? this.#context.policy, share }, (host.now() - sinceMs) / 1000);
     return content;
   }
 
@@ -261,9 +265,9 @@ export class EpisodeRoutes {
     }
     if (taken.length > 0) return taken;
     if (ledger.numRunning >= capacity) return 'capacity';
+    if (policies.every(isComplete) && isRunDone(this.#context)) return 'complete';
     if (operation.isDraining) return 'draining';
     if (this.#mayOpenPlaces()) return 'no_open_place';
-    if (policies.every(({ weights, settings: { maxSteps } }) => weights.version >= maxSteps)) return 'stopped';
     return mayEverDraw(this.#context, request.can) ? 'no_open_place' : 'no_task';
   }
 

@@ -95,6 +95,7 @@ function noticeUnfilled(
   const seconds = settings.evaluationPatienceMs / 1000;
   notice(
     `The evaluation after step ${step} has waited for ${seconds} s (trainer_common.evaluation_patience) and continues without ${numPlaces - numFilled} of ${numPlaces} places, which no client has filled.`,
+    'warn',
   );
 }
 
@@ -119,6 +120,7 @@ function noticeMixed({ notice }: SwarmContext, step: number, revisions: readonly
   const names = revisions.map((revision) => JSON.stringify(revision)).join(', ');
   notice(
     `The evaluation after step ${step} is not used: its rewards are of ${count} revisions, ${names}. The next evaluation measures the newest one.`,
+    'warn',
   );
 }
 
@@ -225,6 +227,9 @@ function newGroup({ ledger }: SwarmContext, name: string): { readonly groupId: s
     if (!groups.has(groupId) && !finished.has(groupId)) return { groupId, tryIndex };
   }
 }
+
+/** Returns the groups of the evaluation of the newest step. */
+export const evaluationGroups = (context: SwarmContext): readonly LedgerGroup[] => groupsOf(context, context.line.step);
 
 const groupsOf = ({ ledger }: SwarmContext, step: number): readonly LedgerGroup[] =>
   [...ledger.state.groups.values()].filter((group) => group.evaluates === step && group.fate === undefined);

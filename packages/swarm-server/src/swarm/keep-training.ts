@@ -1,5 +1,6 @@
 import { toErrorMessage } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
+import type { Notice } from '../log/log-entry.js';
 import { failOrders } from './checkpoint-orders.js';
 import { RecentFailures } from './recent-failures.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
@@ -15,7 +16,7 @@ export type KeepTrainingOptions = {
   /** Whether the swarm is over. Later failures are only a consequence of its end. */
   readonly hasEnded: () => boolean;
   readonly onFailure: (error: unknown) => void;
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: Notice;
 };
 
 /**
@@ -41,13 +42,34 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
     weights.phase = problem === undefined ? 'recovering' : 'failed';
     changes.notify();
     if (problem === undefined) {
-      onNotice(`${policy}: the model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`);
+      onNotice(
+        `${policy}: the model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
+        'warn',
+      );
       continue;
     }
-    onNotice(refuse(context, problem));
+    onNotice(refuse(context, problem), 'error');
     if (!(await started(context, hasEnded))) return;
     failures.forget();
   }
+}
+
+/** Stops the training of the only policy until an operator starts it. */
+export function stopTraining(context: SwarmContext, problem: string): void {
+  const { weights, health, changes } = context;
+  weights.phase = 'failed';
+  health.problem = problem;
+  failOrders(context, problem);
+  changes.notify();
+}
+
+/** Notes that the engine of a policy is dead. Returns false if there is no other policy. */
+export function breakPolicy({ policies, changes }: SwarmContext, policy: string, error: unknown): boolean {
+  const broken = policies.find((each) => each.policy === policy);
+  if (policies.length === 1 || broken === undefined) return false;
+  broken.health.broken ??= error;
+  changes.notify();
+  return true;
 }
 
 /** Trains until an error ends the training, and rejects with that error. */

@@ -37,6 +37,7 @@ import { lookAt, requireShares, shareNames } from './share-watch.js';
 import { rulesOf } from './rules-of.js';
 import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import { describePolicies, stateName } from './describe-policies.js';
+import { describeProgress } from './describe-progress.js';
 
 /** The requests of scorers and operators. */
 export class OperatorRoutes {
@@ -306,7 +307,7 @@ export class OperatorRoutes {
   }
 
   describe(): Omit<ServerAnswer, 'wire'> {
-    const { ledger, changes, settings, line, weights } = this.#context;
+    const { ledger, changes, settings, line, weights, lives, host, served } = this.#context;
     const { state } = ledger;
     const { groups, trainable } = flyingOf(this.#context).flight;
     const { droppedByReason, ...account } = ledger.account;
@@ -324,6 +325,10 @@ export class OperatorRoutes {
       tasks: state.tasks.size,
       account,
       dropped_by_reason: { ...droppedByReason },
+      ...describeProgress(this.#context),
+      clients: lives.present().length,
+      uptime_seconds: Math.floor((host.now() - served.sinceMs) / 1000),
+      ...(served.name !== undefined && { run: served.name }),
       ...this.#describeShares(),
       ...describePolicies(this.#context),
     };

@@ -11,14 +11,17 @@ import {
 } from '@agentjet/ledger';
 import { RecoveryBudget } from '@agentjet/core';
 import type { WeightsState } from '@agentjet/run/loop';
+import type { Notice } from '../log/log-entry.js';
 import { CallGate } from './call-gate.js';
 import type { AttemptLengths } from './attempt-lengths.js';
 import type { WantedCheckpoint } from './checkpoint-orders.js';
 import type { Changes } from './changes.js';
 import type { ClientLives } from './client-lives.js';
 import type { SwarmSettings } from './settings.js';
+import { PolicyProgress } from './policy-progress.js';
 import type { Revisions } from './revisions.js';
 import type { StragglerNotice } from './straggler-notice.js';
+import type { SwarmMeter } from './swarm-options.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
 /** The state that the parts of one swarm share. It exists from a recovery to the next failure of the store. */
@@ -51,8 +54,11 @@ export type SharedContext = {
      */
     beganMs: number | undefined;
   };
+  /** The name of the run, and the time of `host.now` when the server began to serve it. */
+  readonly served: { readonly name: string | undefined; readonly sinceMs: number };
+  readonly meter: SwarmMeter | undefined;
   /** Sends a notice to the operator. */
-  readonly notice: (message: string) => void;
+  readonly notice: Notice;
 };
 
 /** The state of one policy, together with the state that all policies share. */
@@ -67,6 +73,7 @@ export type SwarmContext = SharedContext & {
   readonly gate: CallGate;
   readonly weights: WeightsState;
   readonly health: PolicyHealth;
+  readonly progress: PolicyProgress;
   /** Checkpoints that an operator asked for, by the ids of the operations. */
   readonly wanted: Map<string, WantedCheckpoint>;
   /** The cost of the steps since the newest checkpoint. */
@@ -87,6 +94,12 @@ export type PolicyHealth = {
   isWanted: boolean;
 };
 
+/** Throws TypeError if there is no trainer. */
+export function requireTrainer(trainer: TrainerPort | undefined): TrainerPort {
+  if (trainer === undefined) throw new TypeError('A swarm needs a trainer, or policies.');
+  return trainer;
+}
+
 /** One of the models of a swarm. */
 export type SwarmPolicy = {
   readonly name: string;
@@ -106,16 +119,18 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
     const gate = new CallGate(shared.host.now);
     void gate.hold('weights');
     if (shared.ledger.state.operation.isPaused) void gate.hold('paused');
+    const line = lineOf(shared.ledger.state, name);
     contexts.push({
       ...shared,
       policies: contexts,
       policy: name,
-      line: lineOf(shared.ledger.state, name),
+      line,
       settings,
       trainer,
       gate,
       weights: { version: -1, phase: 'recovering', doneStep: -1 },
       health: { broken: undefined, problem: undefined, downSinceMs: undefined, isWanted: false },
+      progress: new PolicyProgress(shared.host.now, line),
       wanted: new Map(),
       recovery: new RecoveryBudget((settings.recoveryBudgetMs ?? Infinity) / 1000),
       oldestStep: 0,

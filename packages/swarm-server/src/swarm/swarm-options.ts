@@ -1,6 +1,8 @@
+import type { Notice } from '../log/log-entry.js';
 import type { StoreEntry, Host, LedgerRecord, RecordIndex, Store, StoreError } from '@agentjet/ledger';
 import type { ModelPort } from '../model/model-port.js';
 import type { EpisodeAccess } from './episode-answers.js';
+import type { NewestStep } from './policy-progress.js';
 import type { RewindTo } from './rewind.js';
 import type { SwarmSettings } from './settings.js';
 import type { SwarmPolicy } from './swarm-context.js';
@@ -34,11 +36,24 @@ export type SwarmOptions = {
   readonly onTrainerFailure?: (error: unknown) => void;
   /** Called when an operator starts stopped training again. */
   readonly onWanted?: () => void;
+  /** The name of the run, for people. */
+  readonly name?: string | undefined;
+  /** The time of `host.now` when the server began to serve the run. Default: now. */
+  readonly sinceMs?: number;
+  readonly meter?: SwarmMeter;
   /** Called with a message for the operator. */
-  readonly onNotice?: ((message: string) => void) | undefined;
+  readonly onNotice?: Notice | undefined;
   /** Called with records in the turn of the event loop in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;
+};
+
+/** Counts the work of a swarm. */
+export type SwarmMeter = {
+  /** Called after each answered model call, with the time since it arrived. */
+  readonly onCall: (call: { readonly policy: string; readonly share: string }, seconds: number) => void;
+  /** Called when a policy has made a step in this process. */
+  readonly onStep: (policy: string, step: NewestStep) => void;
 };
 
 export type SwarmListener = {

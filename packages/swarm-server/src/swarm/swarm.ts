@@ -17,6 +17,7 @@ import {
   type AbandonRequest,
   type ClaimAnswer,
   type ClaimRequest,
+  type ClientsAnswer,
   type ConfigAnswer,
   type ConfigRequest,
   type EndRequest,
@@ -35,8 +36,8 @@ import {
 } from '@agentjet/swarm-wire';
 import { AttemptLengths } from './attempt-lengths.js';
 import { Changes } from './changes.js';
-import { failOrders } from './checkpoint-orders.js';
 import { ClientLives } from './client-lives.js';
+import { listClients } from './list-clients.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
 import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
@@ -44,14 +45,21 @@ import { OperatorRoutes, type Asked } from './operator-routes.js';
 import { Revisions } from './revisions.js';
 import { StragglerNotice } from './straggler-notice.js';
 import type { GenerateCall, SwarmListener, SwarmOptions } from './swarm-options.js';
-import { appendSynced, createContexts, hasPolicies, isDown, type SwarmContext } from './swarm-context.js';
+import {
+  appendSynced,
+  createContexts,
+  hasPolicies,
+  isDown,
+  requireTrainer,
+  type SwarmContext,
+} from './swarm-context.js';
 import { finishWork } from './finish-work.js';
-import { keepTraining } from './keep-training.js';
+import { breakPolicy, keepTraining, stopTraining } from './keep-training.js';
 import { rewind } from './rewind.js';
 import { lookAt } from './share-watch.js';
 import { SwarmTasks } from './swarm-tasks.js';
 import { toStoreError, toWireError } from './to-wire-error.js';
-import type { TrainerPort } from './trainer-port.js';
+import { WaitWatch } from './wait-watch.js';
 
 /**
  * The server without HTTP: the logic of each route, the timers, and the trainer. Its state is computed from its store.
@@ -66,6 +74,7 @@ export class Swarm {
   readonly #listeners = new Set<SwarmListener>();
   #end: WireError | undefined;
   #idleShares = '';
+  readonly #waits: WaitWatch;
   #training: Promise<void> = Promise.resolve();
 
   private constructor(context: SwarmContext, options: SwarmOptions) {
@@ -73,6 +82,7 @@ export class Swarm {
     this.#options = options;
     this.#episodes = new EpisodeRoutes(context, { access: options.access ?? noAccess, model: options.model });
     this.#operator = new OperatorRoutes(context);
+    this.#waits = new WaitWatch(context);
   }
 
   /** Resolves after the state is recovered from the store. The weights are opened afterwards. */
@@ -121,11 +131,13 @@ export class Swarm {
     const tasks = options.tasks ?? new SwarmTasks(state, settings);
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
     const flags = { intake: { isClosing: false }, evaluation: { isRunning: false, sinceMs: 0, beganMs: undefined } };
-    const policies = options.policies ?? [{ name: defaultPolicy, trainer: trainerOf(options), settings }];
+    const policies = options.policies ?? [{ name: defaultPolicy, trainer: requireTrainer(options.trainer), settings }];
     lengths = new AttemptLengths(ledger, policies);
     const watches = { changes, lives, lengths, stragglers: new StragglerNotice(options.onNotice), revisions, ...flags };
-    const notice = (message: string): void => options.onNotice?.(message);
-    const shared = { host, ledger, store, writer, records, tasks, notice, ...watches };
+    const { name, sinceMs = host.now(), meter } = options;
+    const notice: SwarmContext['notice'] = (message, level) => options.onNotice?.(message, level);
+    const served = { notice, meter, served: { name, sinceMs } };
+    const shared = { host, ledger, store, writer, records, tasks, ...served, ...watches };
     const context = createContexts(shared, policies);
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
@@ -188,11 +200,7 @@ export class Swarm {
 
   /** Stops training until an operator starts it. Ends are still accepted. Call it only for a swarm with one policy. */
   stopTraining(problem: string): void {
-    const { weights, health, changes } = this.#context;
-    weights.phase = 'failed';
-    health.problem = problem;
-    failOrders(this.#context, problem);
-    changes.notify();
+    stopTraining(this.#context, problem);
   }
 
   get #hasStopped(): boolean {
@@ -232,7 +240,7 @@ export class Swarm {
       if (changes.number === after && waitMs > 0) await changes.next(waitMs);
     });
 
-  episodes = (query: EpisodesQuery) => this.#answer(async () => listEpisodes(this.#context.ledger.state, query));
+  episodes = (query: EpisodesQuery) => this.#answer(async () => listEpisodes(this.#context, query));
 
   addTasks = (request: TasksRequest): Promise<TasksAnswer> => this.#answer(() => this.#operator.addTasks(request));
 
@@ -241,7 +249,9 @@ export class Swarm {
 
   /** Returns an episode of any age. */
   episode = (episodeId: string): Promise<EpisodeAnswer> =>
-    this.#answer(async () => findEpisode(this.#context.ledger.state, episodeId));
+    this.#answer(async () => findEpisode(this.#context, episodeId));
+
+  clients = (): Promise<ClientsAnswer> => this.#answer(async () => listClients(this.#context));
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
 
@@ -304,7 +314,7 @@ export class Swarm {
         reopen: this.#options.policies?.find(({ name }) => name === context.policy)?.reopen,
         hasEnded: () => this.#end !== undefined,
         onFailure: (error) => this.#options.onTrainerFailure?.(error),
-        onNotice: (message) => this.#options.onNotice?.(message),
+        onNotice: (message, level) => this.#options.onNotice?.(message, level),
       }),
     );
     this.#training = Promise.all(loops).then(() => undefined);
@@ -315,12 +325,7 @@ export class Swarm {
    * the whole server has to be reopened.
    */
   breakPolicy(policy: string, error: unknown): boolean {
-    const { policies, changes } = this.#context;
-    const broken = policies.find((each) => each.policy === policy);
-    if (policies.length === 1 || broken === undefined) return false;
-    broken.health.broken ??= error;
-    changes.notify();
-    return true;
+    return breakPolicy(this.#context, policy, error);
   }
 
   #tick(): void {
@@ -332,6 +337,7 @@ export class Swarm {
     ledger.expire();
     this.#episodes.endLate();
     this.#lendPlaces();
+    this.#waits.look();
     for (const { onTick } of this.#listeners) onTick();
     host.after(settings.tickMs, () => this.#tick());
   }
@@ -387,11 +393,6 @@ export class Swarm {
     for (const { onClose } of this.#listeners) onClose();
     this.#options.onEnd(error);
   }
-}
-
-function trainerOf({ trainer }: SwarmOptions): TrainerPort {
-  if (trainer === undefined) throw new TypeError('A swarm needs a trainer, or policies.');
-  return trainer;
 }
 
 const noAccess = (): EpisodeAccess => ({ base_url: '', model: '', key: '' });

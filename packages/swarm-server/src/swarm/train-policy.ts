@@ -41,7 +41,7 @@ export async function trainPolicy(context: SwarmContext): Promise<void> {
 }
 
 function createPoolDriver(context: SwarmContext): Driver {
-  const { ledger, line, settings, stragglers, trainer, weights, changes, health } = context;
+  const { ledger, line, policy, settings, stragglers, trainer, weights, changes, health, progress } = context;
   let asked: readonly string[] = [];
   let heldSinceMs: number | undefined;
   let failedBefore = 0;
@@ -90,6 +90,8 @@ function createPoolDriver(context: SwarmContext): Driver {
       failedBefore = numFailed(context);
     },
     onChange: () => {
+      const made = progress.note(weights);
+      if (made !== undefined) context.meter?.onStep(policy, made);
       if (weights.phase === 'waiting') health.downSinceMs = undefined;
       changes.notify();
     },

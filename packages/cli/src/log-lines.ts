@@ -1,0 +1,40 @@
+import { ConfigError } from '@agentjet/core';
+import { toOneLine } from '@agentjet/core/text';
+import type { Log, LogEntry } from '@agentjet/swarm-server';
+
+/**
+ * The lines of commands that run for long: each has the time, the level and the ids of what it is about, as text or as
+ * JSON.
+ */
+
+type LogFlags = { readonly json?: boolean; readonly logFormat?: string };
+
+/** Creates the log of a command. With --json, stdout holds only the result, so the log goes to stderr. */
+export function createLog(flags: LogFlags, ids: Partial<LogEntry> = {}): Log {
+  const format = readFormat(flags.logFormat);
+  const stream = flags.json === true ? process.stderr : process.stdout;
+  return (entry) => void stream.write(`${formatLogLine({ ...ids, ...defined(entry) }, format, new Date())}\n`);
+}
+
+const readFormat = (format = 'text'): 'text' | 'json' => {
+  if (format === 'text' || format === 'json') return format;
+  throw new ConfigError('wrong_value', `--log-format is ${JSON.stringify(format)}; use text or json.`);
+};
+
+/** `2026-11-27T17:20:31.123Z warn  The episode was lost: lease_expired  run=lake/1 episode=e1 client="my laptop"` */
+export function formatLogLine(entry: LogEntry, format: 'text' | 'json', at: Date): string {
+  const { level, message, ...ids } = entry;
+  const time = at.toISOString();
+  if (format === 'json') return JSON.stringify({ time, level, message, ...ids });
+  const known = Object.entries(ids).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${quote(value)}`],
+  );
+  const shown = known.length === 0 ? '' : `  ${known.join(' ')}`;
+  return `${time} ${level.padEnd(5)} ${toOneLine(message)}${shown}`;
+}
+
+const quote = (value: string): string => (/^[\w./:@~-]+$/.test(value) ? value : JSON.stringify(toOneLine(value)));
+
+/** Leaves out the ids that an entry does not have, so that they do not hide those of the command. */
+const defined = (entry: LogEntry): LogEntry =>
+  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined)) as LogEntry;

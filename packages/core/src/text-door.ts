@@ -1,0 +1,1 @@
+export { makeVisible, toOneLine } from './make-visible.js';

@@ -1,0 +1,55 @@
+import type { RecordIndex, Store } from '@agentjet/ledger';
+import type { Log, Notice } from '../log/log-entry.js';
+import type { SwarmModel } from '../model/swarm-model.js';
+import type { SwarmSettings } from '../swarm/settings.js';
+import type { SwarmOptions } from '../swarm/swarm-options.js';
+import type { StoredKey } from './keys.js';
+import type { SwarmAppOptions } from './swarm-app.js';
+
+export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo' | 'name'> & {
+  /**
+   * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
+   */
+  readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
+  /** Opens a trainer each time the swarm is opened. The trainer then loads the newest checkpoint. */
+  readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
+  /**
+   * Opens a model, instead of a trainer, each time the swarm is opened. Agents call the model under `/e/<episode>/`.
+   */
+  readonly openModel?: (
+    records: RecordIndex,
+    onFailure: (error: unknown, policy: string) => void,
+  ) => Promise<SwarmModel>;
+  readonly settings: SwarmSettings;
+  /** The settings of policies that differ from `settings`. */
+  readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
+  /** The commander's key of a new run. Default: a new key that is shown once. */
+  readonly firstKey?: StoredKey | undefined;
+  /** Who began the run from another machine. The audit records this once. */
+  readonly begun?: Begun | undefined;
+  /** Default: the loopback address. */
+  readonly hostname?: string;
+  readonly port?: number;
+  /** Files of a certificate and its key. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether a proxy in front of the server uses TLS. */
+  readonly isBehindProxy?: boolean;
+  readonly app?: SwarmAppOptions;
+  readonly onNotice?: Notice;
+  /** Gets a line for each failure, each lost episode, each order and each step. */
+  readonly onLog?: Log;
+  /**
+   * Called if a model, a trainer or the store fails. Nothing is opened again then, and you have to close the server.
+   * Default: the server opens what failed again.
+   */
+  readonly onFatal?: ((error: unknown) => void) | undefined;
+};
+
+/** Records who began a run, when, and the name of the run. */
+export type Begun = {
+  /** Time in ISO 8601. */
+  readonly at: string;
+  /** Name of the key. */
+  readonly by: string;
+  readonly run: string;
+};

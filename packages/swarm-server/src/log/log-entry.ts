@@ -1,0 +1,22 @@
+export type LogLevel = 'info' | 'warn' | 'error';
+
+/** What a log line says. The ids name what it is about. */
+export type LogEntry = {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly run?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly episode?: string | undefined;
+  readonly client?: string | undefined;
+  /** The name of the key. */
+  readonly key?: string | undefined;
+  /** The id of the request, which its answer has as `x-request-id`. */
+  readonly request?: string | undefined;
+  /** The code of the error. */
+  readonly code?: string | undefined;
+};
+
+export type Log = (entry: LogEntry) => void;
+
+/** A message for the operator. Default level: `info`. */
+export type Notice = (message: string, level?: LogLevel) => void;
