@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { createProgram } from './program.js';
 
@@ -39,4 +42,29 @@ it('looks at what a program needs before its first episode', async () => {
   await expect(run('--task', 'a.json', '--tasks', 'a.jsonl')).rejects.toThrow(
     'Set either --tasks, a file with one task per line, or --task',
   );
+});
+
+it('`swarm run` refuses to run its workflow in several processes, and says what to do', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'ajet-program-'));
+  try {
+    const conf = path.join(dir, 'job.yaml');
+    writeFileSync(conf, 'ajet: { rollout: { user_workflow: ./agent.ts, workflow_processes: 4 } }\n');
+    const args = [
+      'node',
+      'ajet',
+      'swarm',
+      'run',
+      '--conf',
+      conf,
+      '--no-keys',
+      '--json',
+      '--server',
+      'http://127.0.0.1:9',
+    ];
+    await expect(createProgram(() => {}).parseAsync(args)).rejects.toThrow(
+      'rollout.workflow_processes is 4, and `ajet swarm run` runs workflows in its own process.',
+    );
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

@@ -28,6 +28,16 @@ function evaluate(checkpoint: string): Promise<unknown> {
   return evaluateModel(createConfig(), { inputs, checkpoint, onEvent: () => {} });
 }
 
+it('refuses a run of several policies, and says how to evaluate one of them', async () => {
+  const run = path.join(dir, 'team', '2026-01-01T10-00-00');
+  for (const name of ['worker', 'planner']) mkdirSync(path.join(run, 'policies', name), { recursive: true });
+  writeFileSync(path.join(run, 'config.yaml'), 'ajet: {}\n');
+  writeFileSync(path.join(run, 'rules.json'), '{"schedule":"loop_steps"}\n');
+  await expect(evaluate(run)).rejects.toThrow(
+    `The run ${run} has the policies planner, worker, each with its own model. Name the folder of one of them, such as ${path.join(run, 'policies', 'planner')}.`,
+  );
+});
+
 it('refuses the folder of an experiment, and names its newest run', async () => {
   for (const time of ['2026-01-01T10-00-00', '2026-01-02T10-00-00']) {
     mkdirSync(path.join(dir, 'lake', time), { recursive: true });

@@ -34,7 +34,8 @@ export async function evaluateModel(
 ): Promise<Evaluation | null> {
   requireOnePolicy(given, {
     does: 'this command evaluates one model',
-    repair: 'A run evaluates all of them together: set trainer_common.val_before_train or trainer_common.test_freq.',
+    repair:
+      'A run evaluates all of them together: set trainer_common.val_before_train or trainer_common.test_freq. To evaluate one of them, remove swarm.policies, and name its folder, such as --checkpoint <run>/policies/<name>.',
   });
   const tasks = await collectTasks(inputs.reader.evaluationTasks(), null);
   if (tasks.length === 0) {

@@ -23,7 +23,9 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
     async (signal) => {
       const client = new SwarmClient({ url: flags.server, key: readSwarmKey(flags), ...namesOf(flags, overrides) });
       log = createLog(flags, { client: client.client });
-      const { workflow, options } = await loadRun(loadConfig(flags, overrides), flags);
+      const config = loadConfig(flags, overrides);
+      requireOwnProcess(config);
+      const { workflow, options } = await loadRun(config, flags);
       const printer = new SwarmPrinter(say);
       say(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
       const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
@@ -46,6 +48,15 @@ export function readSwarmKey({ keys }: SwarmRunFlags): string | undefined {
   throw new ConfigError(
     'no_key',
     "There is no key. Put a worker's key into the environment variable AJET_SWARM_KEY, or pass --no-keys if the server needs no key.",
+  );
+}
+
+/** Throws ConfigError if the workflow should run in several processes, because a client is one process. */
+export function requireOwnProcess({ rollout }: Pick<AgentJetConfig, 'rollout'>): void {
+  if (rollout.workflowProcesses === 0) return;
+  throw new ConfigError(
+    'wrong_value',
+    `rollout.workflow_processes is ${rollout.workflowProcesses}, and \`ajet swarm run\` runs workflows in its own process. Set rollout.workflow_processes=0 here, and start several clients, each with another --client.`,
   );
 }
 

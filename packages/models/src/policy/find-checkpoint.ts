@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { parseModelName } from '@agentjet/model-hub';
@@ -23,9 +23,22 @@ export async function findCheckpoint(folder: string, onNotice: (message: string)
   if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);
   const checkpoint = await (await openRunFolder(dir)).checkpoints.latest(onNotice);
   if (checkpoint !== undefined) return checkpoint.dir;
+  requireOneModel(dir);
   throw new BackboneError(
     'checkpoint',
     `The run ${dir} has no checkpoint. It was stopped before its first; the model that it began with is model.path in ${path.join(dir, 'config.yaml')}.`,
+  );
+}
+
+/** Throws if the run has several policies, because each of them has its own checkpoints. */
+function requireOneModel(dir: string): void {
+  const parent = path.join(dir, 'policies');
+  const names = existsSync(parent) ? readdirSync(parent).sort() : [];
+  const [first] = names;
+  if (first === undefined) return;
+  throw new BackboneError(
+    'several_policies',
+    `The run ${dir} has the policies ${names.join(', ')}, each with its own model. Name the folder of one of them, such as ${path.join(parent, first)}.`,
   );
 }
 

@@ -187,7 +187,10 @@ export function answerError(context: Context, error: unknown, log: Log = logToCo
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);
 }
 
-const logToConsole: Log = ({ message }) => console.error(message);
+/** Without a log, only defects are shown. */
+const logToConsole: Log = ({ message, code }) => {
+  if (code === 'failed') console.error(message);
+};
 
 /**
  * Returns Node's request object. Its headers can be read at no cost. A web `Request` creates its headers when they are

@@ -55,7 +55,7 @@ import {
 } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
 import { breakPolicy, keepTraining, stopTraining } from './keep-training.js';
-import { rewind } from './rewind.js';
+import { requireRewind, rewind } from './rewind.js';
 import { lookAt } from './share-watch.js';
 import { SwarmTasks } from './swarm-tasks.js';
 import { toStoreError, toWireError } from './to-wire-error.js';
@@ -139,6 +139,7 @@ export class Swarm {
     const served = { notice, meter, served: { name, sinceMs } };
     const shared = { host, ledger, store, writer, records, tasks, ...served, ...watches };
     const context = createContexts(shared, policies);
+    await requireRewind(context.policies, options.rewindTo);
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
