@@ -22,6 +22,13 @@ export type CodeOptions = {
   readonly signal?: AbortSignal;
 };
 
+/**
+ * What counts the memory of the code. `webassembly`: the memory of the interpreter has a maximum. `cgroup`: the kernel
+ * counts all processes of the code and its files in memory together. `pss`: the same is summed every 50 ms from the
+ * proportional set sizes of its processes. `container`: the engine of the container counts it.
+ */
+export type Mechanism = 'webassembly' | 'cgroup' | 'pss' | 'container';
+
 /** The result of the code. Reaching a limit and throwing an error are results, because the agent caused them. */
 export type CodeResult = {
   readonly stdout: string;
@@ -29,7 +36,9 @@ export type CodeResult = {
   readonly value: unknown;
   /** The error that the code threw, in readable form. Null if the code ended normally. */
   readonly error: string | null;
-  readonly limit: 'time' | 'memory' | 'output' | 'aborted' | null;
+  readonly limit: 'time' | 'memory' | 'processes' | 'output' | 'aborted' | null;
+  /** Absent if the code was not started. */
+  readonly mechanism?: Mechanism;
 };
 
 /** The code of one side of a dialogue, with its files. */
@@ -52,6 +61,8 @@ export type SideResult = Pick<CodeResult, 'error' | 'limit'>;
 export type DialogueResult = {
   /** The last line of `asking` without its "!". Null if the dialogue ended differently. */
   readonly conclusion: string | null;
+  /** Absent if the dialogue was not started. */
+  readonly mechanism?: Mechanism;
   readonly asking: SideResult;
   readonly answering: SideResult;
 };

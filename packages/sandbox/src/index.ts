@@ -5,6 +5,7 @@ export {
   type CodeRunner,
   type DialogueResult,
   type Language,
+  type Mechanism,
   type SideResult,
 } from './code-runner.js';
 export { openCodeRunner } from './open-runner.js';

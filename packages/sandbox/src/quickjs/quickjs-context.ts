@@ -13,13 +13,13 @@ export class PrintedOutput {
     this.#limit = limit;
   }
 
-  hasRoomFor(text: string): boolean {
-    this.isFull ||= this.text.length + text.length > this.#limit;
+  hasRoomFor(characters: number): boolean {
+    this.isFull ||= this.text.length + characters > this.#limit;
     return !this.isFull;
   }
 
   write(line: string): void {
-    this.hasRoomFor(line);
+    this.hasRoomFor(line.length);
     this.text = (this.text + line).slice(0, this.#limit);
   }
 }
@@ -43,19 +43,28 @@ export function openContext(
   runtime.setMaxStackSize(maxStackBytes);
   runtime.setInterruptHandler(() => isOver() || output.isFull);
   const context = runtime.newContext();
-  giveConsole(context, output);
+  giveConsole(context, output, limits.outputCharacters);
   giveFiles(context, files);
   giveInput(context, stdin);
   return { context, output };
 }
 
 export function isOutOfMemory(error: string | null): boolean {
-  return error !== null && error.startsWith('InternalError: out of memory');
+  return error !== null && /^(InternalError|SyntaxError): out of memory/.test(error);
 }
 
-function giveConsole(context: QuickJSContext, output: PrintedOutput): void {
+/**
+ * Returns the length of a string of the interpreter. It is checked before the string is copied, because the copy is not
+ * in the memory of the interpreter.
+ */
+export function lengthOf(context: QuickJSContext, text: QuickJSHandle): number {
+  return context.getProp(text, 'length').consume((length) => context.getNumber(length));
+}
+
+function giveConsole(context: QuickJSContext, output: PrintedOutput, maxCharacters: number): void {
   const write = context.newFunction('write', (text) => {
     output.write(`${context.getString(text)}\n`);
+    return output.isFull ? context.true : context.false;
   });
   context.setProp(context.global, '__write', write);
   write.dispose();
@@ -71,7 +80,13 @@ function giveConsole(context: QuickJSContext, output: PrintedOutput): void {
             if (value instanceof Error) return String(value);
             try { return JSON.stringify(value); } catch { return String(value); }
           };
-          const log = (...values) => write(values.map(show).join(' '));
+          const { apply } = Reflect;
+          const { slice } = String.prototype;
+          let isFull = false;
+          const log = (...values) => {
+            if (isFull) throw new Error('The output is full.');
+            isFull = write(apply(slice, values.map(show).join(' '), [0, ${maxCharacters}]));
+          };
           globalThis.console = { log, info: log, warn: log, error: log, debug: log };
           globalThis.print = log;
         })()`,
@@ -98,6 +113,9 @@ function giveInput(context: QuickJSContext, stdin: string): void {
   value.dispose();
 }
 
+/** The maximum length of a message of an error. A longer one is not copied out of the interpreter. */
+const maxMessageCharacters = 4_000_000;
+
 /** Returns the thrown value in readable form. Disposes of the handle. */
 export function describeThrown(context: QuickJSContext, handle: QuickJSHandle): string {
   const describe = context.evalCode(
@@ -111,7 +129,12 @@ export function describeThrown(context: QuickJSContext, handle: QuickJSHandle): 
   const result = context.callFunction(describe.value, context.undefined, handle);
   describe.value.dispose();
   handle.dispose();
-  const text = result.error ? 'InternalError: interrupted' : context.getString(result.value);
+  const text = result.error ? 'InternalError: interrupted' : messageOf(context, result.value);
   (result.error ?? result.value).dispose();
   return text;
+}
+
+function messageOf(context: QuickJSContext, text: QuickJSHandle): string {
+  const length = lengthOf(context, text);
+  return length > maxMessageCharacters ? `an error whose message has ${length} characters` : context.getString(text);
 }

@@ -25,7 +25,7 @@ it.each([
   ['const a = {}; a.a = a; a', undefined],
 ])('gives the value of %s', async (code, value) => {
   const result = await runner.run(code, { language: 'javascript' });
-  expect(result).toEqual({ stdout: '', value, error: null, limit: null });
+  expect(result).toEqual({ stdout: '', value, error: null, limit: null, mechanism: 'webassembly' });
 });
 
 it.each([

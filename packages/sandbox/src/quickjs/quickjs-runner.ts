@@ -10,10 +10,18 @@ import {
   type Dialogue,
   type DialogueResult,
 } from '../code-runner.js';
-import type { QuickjsAnswer, QuickjsRequest } from './quickjs-thread.js';
+import type { QuickjsAnswer, QuickjsReply, QuickjsRequest } from './quickjs-thread.js';
 
 /** The thread is stopped if its code does not end within this time after its limit. */
-const graceMs = 1000;
+const graceMs = 250;
+
+/**
+ * The thread is replaced after a run whose interpreters took more memory than this, because V8 does not return their
+ * memory until it needs to.
+ */
+const maxKeptBytes = 48 * 1024 * 1024;
+
+const mechanism = 'webassembly';
 
 /**
  * Runs JavaScript in QuickJS, compiled to WebAssembly, in a thread. It works on every platform without an installation.
@@ -37,7 +45,7 @@ class QuickjsRunner implements CodeRunner {
       const limits = codeLimitsOf(options);
       const request = { code, files: options.files ?? {}, stdin: options.stdin ?? '', limits };
       const answer = await this.#request(request, limits.seconds, options.signal);
-      if (typeof answer !== 'string' && 'stdout' in answer) return answer;
+      if (typeof answer !== 'string' && 'stdout' in answer) return { ...answer, mechanism };
       return typeof answer === 'string' ? ended(answer) : broken('broken' in answer ? answer.broken : 'no result');
     });
   }
@@ -46,11 +54,11 @@ class QuickjsRunner implements CodeRunner {
     return this.#inTurn(async () => {
       const limits = codeLimitsOf(dialogue);
       const answer = await this.#request({ asking, answering, limits }, 2 * limits.seconds, signal);
-      if (typeof answer !== 'string' && 'conclusion' in answer) return answer;
+      if (typeof answer !== 'string' && 'conclusion' in answer) return { ...answer, mechanism };
       const { error, limit } =
         typeof answer === 'string' ? ended(answer) : broken('broken' in answer ? answer.broken : 'no result');
       const fine = { error: null, limit: null };
-      return { conclusion: null, asking: fine, answering: { error, limit } };
+      return { conclusion: null, mechanism, asking: fine, answering: { error, limit } };
     });
   }
 
@@ -78,9 +86,10 @@ class QuickjsRunner implements CodeRunner {
     if (signal?.aborted === true) return 'aborted';
     const thread = await (this.#thread ??= startThread());
     try {
-      const answer = await ask(thread, request, seconds, signal);
-      if (typeof answer === 'string' || 'broken' in answer) await this.#end();
-      return answer;
+      const reply = await ask(thread, request, seconds, signal);
+      const isWorn = typeof reply === 'string' || 'broken' in reply.answer || reply.memoryBytes > maxKeptBytes;
+      if (isWorn) await this.#end();
+      return typeof reply === 'string' ? reply : reply.answer;
     } catch (error) {
       await this.#end();
       throw new SandboxError('failed', `The sandbox failed: ${toErrorMessage(error)}`, { cause: error });
@@ -100,9 +109,9 @@ function ask(
   request: QuickjsRequest,
   seconds: number,
   signal: AbortSignal | undefined,
-): Promise<QuickjsAnswer | 'time' | 'aborted'> {
+): Promise<QuickjsReply | 'time' | 'aborted'> {
   const done = new AbortController();
-  return new Promise<QuickjsAnswer | 'time' | 'aborted'>((resolve, reject): void => {
+  return new Promise<QuickjsReply | 'time' | 'aborted'>((resolve, reject): void => {
     const timer = setTimeout(() => resolve('time'), seconds * 1000 + graceMs);
     const abort = (): void => resolve('aborted');
     if (signal?.aborted === true) return abort();
@@ -121,7 +130,7 @@ function ask(
 
 /** Returns the result of a run whose thread was stopped before it gave one. */
 function ended(limit: 'time' | 'aborted'): CodeResult {
-  return { stdout: '', value: undefined, error: null, limit };
+  return { stdout: '', value: undefined, error: null, limit, mechanism };
 }
 
 /**
@@ -129,7 +138,7 @@ function ended(limit: 'time' | 'aborted'): CodeResult {
  * would cause it again.
  */
 function broken(why: string): CodeResult {
-  return { stdout: '', value: undefined, error: `The code broke its interpreter: ${why}`, limit: null };
+  return { stdout: '', value: undefined, error: `The code broke its interpreter: ${why}`, limit: null, mechanism };
 }
 
 async function startThread(): Promise<Worker> {

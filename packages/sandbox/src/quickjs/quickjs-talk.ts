@@ -1,6 +1,6 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { maxLineCharacters, type CodeLimits, type DialogueResult, type Side, type SideResult } from '../code-runner.js';
-import { isOutOfMemory, openContext, describeThrown, type PrintedOutput } from './quickjs-context.js';
+import { describeThrown, isOutOfMemory, lengthOf, openContext, type PrintedOutput } from './quickjs-context.js';
 
 type Name = 'asking' | 'answering';
 export type TalkRequest = Readonly<Record<Name, Side>> & { readonly limits: CodeLimits };
@@ -83,7 +83,7 @@ class Conversation {
   #load(name: Name): boolean {
     const { context } = this.#parties[name];
     this.#pass(name);
-    const ask = context.newFunction('ask', (line) => context.newString(this.#ask(name, context.getString(line))));
+    const ask = context.newFunction('ask', (line) => context.newString(this.#ask(name, this.#read(name, line) ?? '')));
     context.setProp(context.global, 'ask', ask);
     ask.dispose();
     const evaluate = context.newFunction('evaluate', (code) =>
@@ -109,7 +109,6 @@ class Conversation {
   #call(name: Name, line: string): string | null {
     const { context, serve } = this.#parties[name];
     if (this.failure !== null || serve === null) return null;
-    if (line.length > maxLineCharacters) this.failure = { [other[name]]: { error: null, limit: 'output' } };
     if (this.#nested >= maxNested) this.#fail('answering', 'calls are nested too deeply');
     if (this.failure !== null) return null;
     this.#nested += 1;
@@ -121,9 +120,19 @@ class Conversation {
       this.#fail(name, describeThrown(context, result.error));
       return null;
     }
-    const answer = context.typeof(result.value) === 'string' ? context.getString(result.value) : '';
+    const answer = context.typeof(result.value) === 'string' ? this.#read(name, result.value) : '';
     result.value.dispose();
     return this.failure === null ? answer : null;
+  }
+
+  /** Copies a line out of an interpreter, unless it is too long. */
+  #read(name: Name, line: QuickJSHandle): string | null {
+    const { context } = this.#parties[name];
+    const isLong = context.typeof(line) === 'string' && lengthOf(context, line) > maxLineCharacters;
+    const text = isLong ? null : context.getString(line);
+    if (text !== null && text.length <= maxLineCharacters) return text;
+    this.failure ??= { [name]: { error: null, limit: 'output' } };
+    return null;
   }
 
   #runJobs(name: Name): void {

@@ -15,7 +15,7 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import type { CodeLimits, CodeResult, DialogueResult } from '../code-runner.js';
-import { isOutOfMemory, openContext, describeThrown, type PrintedOutput } from './quickjs-context.js';
+import { describeThrown, isOutOfMemory, lengthOf, openContext, type PrintedOutput } from './quickjs-context.js';
 import { talk, type TalkRequest } from './quickjs-talk.js';
 
 export type ProgramRequest = {
@@ -30,8 +30,14 @@ export type ProgramRequest = {
  * overflows the stack of the thread.
  */
 export type QuickjsAnswer = CodeResult | DialogueResult | { readonly broken: string };
+export type QuickjsReply = {
+  readonly answer: QuickjsAnswer;
+  /** The size of the interpreters' memory after the run. */
+  readonly memoryBytes: number;
+};
 export type QuickjsRequest = ProgramRequest | TalkRequest;
 
+/** Nothing is disposed of afterwards, because the memory of the interpreter is discarded as a whole. */
 function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: ProgramRequest): CodeResult {
   const deadline = performance.now() + limits.seconds * 1000;
   let isLate = false;
@@ -39,11 +45,6 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   const { context, output } = openContext(quickjs, { files, stdin, limits, isOver });
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
-  const { runtime } = context;
-  // This line is not reached if the code broke the context, because `evaluate` then throws. A broken context cannot be
-  // disposed of. It ends with its thread.
-  context.dispose();
-  runtime.dispose();
   return {
     stdout: output.text,
     value,
@@ -52,24 +53,49 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   };
 }
 
-async function answer(quickjs: QuickJSWASMModule, request: QuickjsRequest): Promise<QuickjsAnswer> {
-  try {
-    return 'asking' in request
-      ? talk({ asking: await loadModule(), answering: await loadModule() }, request)
-      : runCode(quickjs, request);
-  } catch (error) {
-    return { broken: String(error) };
-  }
+async function answer(request: QuickjsRequest): Promise<QuickjsReply> {
+  const modules: QuickJSWASMModule[] = [];
+  const load = async (): Promise<QuickJSWASMModule> => {
+    const quickjs = await loadModule(request.limits.megabytes);
+    modules.push(quickjs);
+    return quickjs;
+  };
+  const run = async (): Promise<QuickjsAnswer> =>
+    'asking' in request
+      ? talk({ asking: await load(), answering: await load() }, request)
+      : runCode(await load(), request);
+  const answered = await run().catch((error: unknown) => ({ broken: String(error) }));
+  const memoryBytes = modules.reduce((sum, quickjs) => sum + memoryOf(quickjs).buffer.byteLength, 0);
+  return { answer: answered, memoryBytes };
+}
+
+function memoryOf(quickjs: QuickJSWASMModule): { readonly buffer: ArrayBuffer } {
+  return quickjs.getWasmMemory() as { readonly buffer: ArrayBuffer };
 }
 
 /**
- * Loads an interpreter with separate memory. The cast is needed because the types describe the CommonJS build, in which the
- * default import is an object that contains the variant.
+ * Loads an interpreter with separate memory, which cannot grow over its maximum. QuickJS compiled to WebAssembly does
+ * not know the sizes of its allocations, so its own limit only stops single allocations that are too large. The cast
+ * of the variant is needed because the types describe the CommonJS build, in which the default import is an object that
+ * contains the variant.
  */
-function loadModule(): Promise<QuickJSWASMModule> {
+function loadModule(megabytes: number): Promise<QuickJSWASMModule> {
   return newQuickJSWASMModuleFromVariant(
-    newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled }),
+    newVariant(variant as unknown as QuickJSSyncVariant, {
+      wasmModule: compiled,
+      wasmMemory: new webAssembly.Memory(pagesOf(megabytes)),
+    }),
   );
+}
+
+const pagesOfMegabyte = 16;
+/** The memory that the compiled interpreter requires at its start, and the most that it can address, in pages. */
+const minPages = 256;
+const maxPages = 32_768;
+
+function pagesOf(megabytes: number): { readonly initial: number; readonly maximum: number } {
+  const pages = Math.floor(megabytes * pagesOfMegabyte);
+  return { initial: minPages, maximum: Math.min(maxPages, Math.max(minPages, pages)) };
 }
 
 function evaluate(
@@ -116,19 +142,25 @@ function toJson(context: QuickJSContext, handle: QuickJSHandle, output: PrintedO
     result.error.dispose();
     return undefined;
   }
-  const text = context.typeof(result.value) === 'string' ? context.getString(result.value) : undefined;
+  const isText = context.typeof(result.value) === 'string' && output.hasRoomFor(lengthOf(context, result.value));
+  const value: unknown = isText ? JSON.parse(context.getString(result.value)) : undefined;
   result.value.dispose();
-  if (text === undefined || !output.hasRoomFor(text)) return undefined;
-  return JSON.parse(text) as unknown;
+  return value;
 }
 
 // TypeScript has the types of WebAssembly only in its library for browsers.
-const compiler = globalThis as unknown as { readonly WebAssembly: { compile(bytes: Uint8Array): Promise<object> } };
-// The module is compiled once, because a dialogue uses two interpreters.
+const webAssembly = (
+  globalThis as unknown as {
+    readonly WebAssembly: {
+      compile(bytes: Uint8Array): Promise<object>;
+      readonly Memory: new (pages: { readonly initial: number; readonly maximum: number }) => object;
+    };
+  }
+).WebAssembly;
+// The module is compiled once, because each run uses a new interpreter.
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
-const compiled = await compiler.WebAssembly.compile(await readFile(wasm));
-const quickjs = await loadModule();
+const compiled = await webAssembly.compile(await readFile(wasm));
 parentPort?.on('message', (request: QuickjsRequest) => {
-  void answer(quickjs, request).then((answered) => parentPort?.postMessage(answered));
+  void answer(request).then((reply) => parentPort?.postMessage(reply));
 });
 parentPort?.postMessage('ready');
