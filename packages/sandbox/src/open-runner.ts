@@ -1,4 +1,5 @@
-import { createBubblewrapRunner, findPrograms } from './bubblewrap/bubblewrap-runner.js';
+import { createBubblewrapRunner } from './bubblewrap/bubblewrap-runner.js';
+import { findPrograms } from './bubblewrap/find-programs.js';
 import { SandboxError, type CodeRunner, type Language } from './code-runner.js';
 import { createContainerRunner } from './container/container-runner.js';
 import { findContainer } from './container/find-container.js';

@@ -1,94 +1,34 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import path from 'node:path';
-import { SandboxError, type CodeLimits, type CodeRunner, type Side } from '../code-runner.js';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import { SandboxError, type CodeLimits, type CodeResult, type CodeRunner, type Side } from '../code-runner.js';
+import { openControlGroup, type ControlGroup } from '../process/control-group.js';
 import { createFolderRunner } from '../process/folder-runner.js';
+import { usageOf } from '../process/process-usage.js';
 import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
 import { writeFiles } from '../process/write-files.js';
+import { commandLine, maxTasks, writableFolders } from './command-line.js';
+import type { SandboxPrograms } from './find-programs.js';
+import { seccompFilter } from './seccomp-filter.js';
 
 /**
  * Runs Python in a separate namespace (bubblewrap, Linux). The code has no network and sees no other process. It can
- * read the system's programs and can use a folder that contains only the given files. The folder is made before each
- * run and removed afterwards.
+ * read the system's programs and can use a folder in memory that contains only the given files.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {
   return createFolderRunner((folder, side, limits) => launch(programs, folder, side, limits));
 }
 
-export type SandboxPrograms = { readonly bwrap: string; readonly prlimit: string; readonly python: string };
-
 const mainFile = 'main.py';
+const filterDescriptor = 3;
+const filter = seccompFilter();
 
-/**
- * Returns the programs that the sandbox needs, or a description of what is missing. Starts a sandbox as a test, because
- * some kernels and containers forbid it.
- */
-export function findPrograms(): SandboxPrograms | string {
-  if (process.platform !== 'linux') return 'bubblewrap runs on Linux only';
-  const find = (name: string): string | undefined =>
-    ['/usr/bin', '/bin', '/usr/local/bin'].map((folder) => path.join(folder, name)).find(existsSync);
-  const [bwrap, prlimit, python] = [find('bwrap'), find('prlimit'), find('python3')];
-  if (bwrap === undefined) return 'bubblewrap is not installed: `apt install bubblewrap`';
-  if (prlimit === undefined) return 'prlimit is not installed: `apt install util-linux`';
-  if (python === undefined) return 'python3 is not installed';
-  const programs = { bwrap, prlimit, python };
-  const limits = { seconds: 5, megabytes: 256, outputCharacters: 1 };
-  const [command = '', ...args] = commandLine('/tmp', programs, { limits, ready: 'ready' });
-  const tried = spawnSync(command, [...args.slice(0, -1), '--version'], { encoding: 'utf8', timeout: 10_000, env: {} });
-  return tried.status === 0 ? programs : `bubblewrap cannot start here: ${tried.stderr?.trim() || String(tried.error)}`;
-}
-
-/** Directories of the system that programs need. /etc is left out, because it reveals the users of the machine. */
-const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/lib32'];
-const maxProcesses = 64;
-const maxFileBytes = 64 * 1024 * 1024;
-
-function commandLine(
-  folder: string,
-  { bwrap, prlimit, python }: SandboxPrograms,
-  { limits, ready }: { readonly limits: CodeLimits; readonly ready: string },
-): readonly string[] {
-  const system = systemFolders.filter(existsSync).flatMap((name) => ['--ro-bind', name, name]);
-  const bytes = limits.megabytes * 1024 * 1024;
-  const isolation = ['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
-  const folders = [
-    '--proc',
-    '/proc',
-    '--dev',
-    '/dev',
-    '--tmpfs',
-    '/tmp',
-    '--bind',
-    folder,
-    '/work',
-    '--chdir',
-    '/work',
-  ];
-  const variables = { PATH: '/usr/bin:/bin', HOME: '/work', PYTHONDONTWRITEBYTECODE: '1' };
-  return [
-    bwrap,
-    ...isolation,
-    '--clearenv',
-    ...system,
-    ...folders,
-    ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
-    '/bin/sh',
-    '-c',
-    `echo ${ready} >&2; exec "$@"`,
-    'sh',
-    prlimit,
-    `--as=${bytes}`,
-    `--nproc=${maxProcesses}`,
-    `--fsize=${maxFileBytes}`,
-    '--core=0',
-    `--cpu=${Math.ceil(limits.seconds) + 1}`,
-    python,
-    '-I',
-    '-u',
-    mainFile,
-  ];
-}
+/** bubblewrap itself needs these: two processes, and a shell at the start. */
+const tasksOfSandbox = 4;
+/** All processes together may take more memory than one of them, which has libraries in addition to its data. */
+const shareOfAll = 1.25;
+/** All processes together may use this many times the CPU time of one. */
+const cpuTimesOfAll = 4;
 
 async function launch(
   programs: SandboxPrograms,
@@ -98,15 +38,65 @@ async function launch(
 ): Promise<SandboxProcess> {
   await writeFiles(folder, { ...files, [mainFile]: code });
   const start = new StartOfCode();
-  const [command = '', ...args] = commandLine(folder, programs, { limits, ready: start.mark });
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, cwd: '/', detached: true });
+  const group = openGroup(programs, limits);
+  const [command = '', ...args] = commandLine(programs, {
+    folder,
+    limits,
+    ready: start.mark,
+    entries: group?.entries ?? [],
+    filterDescriptor: filter === null ? null : filterDescriptor,
+    run: [programs.python, '-I', '-u', mainFile],
+  });
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'pipe', ...(filter === null ? [] : ['pipe' as const])],
+    env: {},
+    cwd: '/',
+    detached: true,
+  });
+  if (filter !== null) give(child, filter);
   return {
     child,
     start,
+    mechanism: group === null ? 'pss' : 'cgroup',
     kill: () => killGroup(child),
-    cleanUp: async () => {},
+    exceeded: () => exceededBy(child, limits, group),
+    isOutOfMemory: () => group?.isOutOfMemory() ?? false,
+    cleanUp: async () => group?.close(),
     notStarted: (why, cause) => new SandboxError('unavailable', `bubblewrap cannot start: ${why}`, { cause }),
   };
+}
+
+function bytesOfAll({ megabytes }: CodeLimits): number {
+  return Math.ceil(shareOfAll * megabytes * 1024 * 1024);
+}
+
+function openGroup({ groups }: SandboxPrograms, limits: CodeLimits): ControlGroup | null {
+  if (groups === null) return null;
+  try {
+    return openControlGroup(groups, { bytes: bytesOfAll(limits), tasks: maxTasks + tasksOfSandbox });
+  } catch (cause) {
+    throw new SandboxError('unavailable', `The kernel refused a control group: ${String(cause)}`, { cause });
+  }
+}
+
+/**
+ * The kernel itself limits the memory and the tasks of a control group. If it ends one process because there is no more
+ * memory, the others end, too.
+ */
+function exceededBy({ pid }: ChildProcess, limits: CodeLimits, group: ControlGroup | null): CodeResult['limit'] {
+  if (pid === undefined) return null;
+  const maxBytes = bytesOfAll(limits);
+  const usage = usageOf(pid, { folders: writableFolders, exactAboveBytes: maxBytes });
+  if (usage.cpuSeconds > cpuTimesOfAll * (limits.seconds + 1)) return 'time';
+  if (group !== null) return group.isOutOfMemory() ? 'memory' : null;
+  if (usage.tasks > maxTasks + tasksOfSandbox) return 'processes';
+  return usage.memoryBytes > maxBytes ? 'memory' : null;
+}
+
+function give(child: ChildProcess, bytes: Uint8Array): void {
+  const pipe = child.stdio[filterDescriptor] as Writable | null | undefined;
+  // Ignores a broken pipe, because a sandbox that cannot start says why itself.
+  pipe?.on('error', () => undefined).end(bytes);
 }
 
 /**

@@ -52,7 +52,8 @@ describe.skipIf(process.platform === 'win32')('an engine for containers', () => 
 
   it('gets the code as a file, and its input; its own warnings are not the code’s', async () => {
     const result = await run(`${ready}; cat "$given/main.py" -; echo oops >&2; exit 3`);
-    expect(result).toEqual({ stdout: 'print(1)said\n', value: undefined, error: 'oops', limit: null });
+    const output = { stdout: 'print(1)said\n', value: undefined, error: 'oops' };
+    expect(result).toEqual({ ...output, limit: null, mechanism: 'container' });
   });
 
   it('that cannot start is a failure of the sandbox, not of the code', async () => {

@@ -21,7 +21,9 @@ export function createContainerRunner(engine: ContainerEngine): CodeRunner {
 
 const mainFile = 'main.py';
 const maxProcesses = 64;
-const diskMegabytes = 64;
+const folderMegabytes = 64;
+/** All processes together, with their files, may take more memory than one process may. */
+const shareOfAll = 1.25;
 /** If this process exits, the container ends this long after its time limit. */
 const graceSeconds = 5;
 const nobody = '65534:65534';
@@ -30,8 +32,8 @@ function argumentsOf(
   { image }: ContainerEngine,
   { given, name, ready, limits }: { given: string; name: string; ready: string; limits: CodeLimits },
 ): readonly string[] {
-  const memory = `${limits.megabytes + diskMegabytes}m`;
-  const folders = ['/work', '/tmp'].flatMap((target) => ['--tmpfs', `${target}:rw,mode=1777,size=${diskMegabytes}m`]);
+  const memory = `${Math.ceil(shareOfAll * limits.megabytes)}m`;
+  const folders = ['/work', '/tmp'].flatMap((target) => ['--tmpfs', `${target}:rw,mode=1777,size=${folderMegabytes}m`]);
   const seconds = Math.ceil(limits.seconds) + graceSeconds;
   const script = [
     `ulimit -v ${limits.megabytes * 1024}`,
@@ -67,8 +69,12 @@ async function launch(
   return {
     child,
     start,
+    mechanism: 'container',
+    exceeded: () => null, // the engine of the container keeps the limits
+    isOutOfMemory: () => false,
     kill: () => void remove(engine, name).finally(() => child.kill('SIGKILL')),
-    cleanUp: () => remove(engine, name), // a container that was killed while it started may remain
+    // A container that was killed while it started may remain. The engine itself removes one that has ended.
+    cleanUp: async (wasKilled) => (wasKilled ? remove(engine, name) : undefined),
     notStarted: (why, cause) =>
       new SandboxError(
         'unavailable',

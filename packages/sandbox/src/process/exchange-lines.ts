@@ -4,9 +4,10 @@ import {
   type CodeLimits,
   type CodeResult,
   type DialogueResult,
+  type Mechanism,
   type SideResult,
 } from '../code-runner.js';
-import { requireStarted, endOf, type SandboxProcess } from './sandbox-process.js';
+import { endOf, requireStarted, watchUsage, type SandboxProcess } from './sandbox-process.js';
 import { exitOf } from './watch-limits.js';
 
 type Name = 'asking' | 'answering';
@@ -63,6 +64,10 @@ class Exchange {
     });
   }
 
+  get #mechanism(): Mechanism {
+    return this.#processes.answering.mechanism;
+  }
+
   async close(): Promise<void> {
     this.#done.abort();
     clearTimeout(this.#timer);
@@ -74,7 +79,7 @@ class Exchange {
       for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
     }
     await this.#exits;
-    for (const { cleanUp } of Object.values(this.#processes)) await cleanUp();
+    for (const { cleanUp } of Object.values(this.#processes)) await cleanUp(true);
   }
 
   async #watch(name: Name): Promise<void> {
@@ -85,11 +90,13 @@ class Exchange {
       this.#errors[name] += start.read(text, () => this.#startClock());
       if (this.#errors[name].length > this.#limits.outputCharacters) this.#end(name, { error: null, limit: 'output' });
     });
+    const usage = watchUsage(this.#processes[name], (limit) => this.#end(name, { error: null, limit }));
     const exit = await exitOf(child);
+    usage.stop();
     if (this.#done.signal.aborted) return;
     try {
       requireStarted(this.#processes[name], exit);
-      const { error, limit } = endOf(exit, this.#errors[name]);
+      const { error, limit } = endOf(this.#processes[name], exit, this.#errors[name]);
       this.#end(name, { error: error ?? 'ended early', limit });
     } catch (error) {
       this.#settle.reject(error);
@@ -138,12 +145,12 @@ class Exchange {
 
   #conclude(conclusion: string): void {
     const fine: SideResult = { error: null, limit: null };
-    this.#finish({ conclusion, asking: fine, answering: fine });
+    this.#finish({ conclusion, mechanism: this.#mechanism, asking: fine, answering: fine });
   }
 
   #end(name: Name, result: Pick<CodeResult, 'error' | 'limit'>): void {
     const fine: SideResult = { error: null, limit: null };
-    this.#finish({ conclusion: null, asking: fine, answering: fine, [name]: result });
+    this.#finish({ conclusion: null, mechanism: this.#mechanism, asking: fine, answering: fine, [name]: result });
   }
 
   #finish(result: DialogueResult): void {

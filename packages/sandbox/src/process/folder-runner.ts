@@ -13,7 +13,7 @@ import {
   type Side,
 } from '../code-runner.js';
 import { exchangeLines } from './exchange-lines.js';
-import { requireStarted, endOf, type SandboxProcess } from './sandbox-process.js';
+import { endOf, requireStarted, watchUsage, type SandboxProcess } from './sandbox-process.js';
 import { exitOf, watchLimits } from './watch-limits.js';
 
 export type Launch = (folder: string, side: Side, limits: CodeLimits) => Promise<SandboxProcess>;
@@ -59,14 +59,20 @@ async function collect(started: SandboxProcess, limits: CodeLimits, options: Cod
     readErrors: (text) => start.read(text, () => watched.startClock()),
   });
   const timer = setTimeout(() => start.isReady || kill(), startMs);
-  const exit = await exitOf(child).finally(() => clearTimeout(timer));
+  const usage = watchUsage(started, watched.end);
+  const exit = await exitOf(child).finally(() => {
+    clearTimeout(timer);
+    usage.stop();
+  });
   const { stdout, stderr, limit } = watched.stop();
-  if (limit !== null) {
-    await started.cleanUp();
-    return { stdout, value: undefined, error: stderr.trim() || null, limit };
+  try {
+    const { mechanism } = started;
+    if (limit !== null) return { stdout, value: undefined, error: stderr.trim() || null, limit, mechanism };
+    requireStarted(started, exit);
+    return { stdout, value: undefined, ...endOf(started, exit, stderr), mechanism };
+  } finally {
+    await started.cleanUp(limit !== null);
   }
-  requireStarted(started, exit);
-  return { stdout, value: undefined, ...endOf(exit, stderr) };
 }
 
 async function talk(

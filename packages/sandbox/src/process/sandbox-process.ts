@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { CodeResult, SandboxError } from '../code-runner.js';
+import type { CodeResult, Mechanism, SandboxError } from '../code-runner.js';
 import type { StartOfCode } from './start-of-code.js';
 import { lastLine, type Exit } from './watch-limits.js';
 
@@ -7,9 +7,14 @@ import { lastLine, type Exit } from './watch-limits.js';
 export type SandboxProcess = {
   readonly child: ChildProcess;
   readonly start: StartOfCode;
+  readonly mechanism: Mechanism;
   readonly kill: () => void;
-  /** Removes what remains of a process that has ended. */
-  readonly cleanUp: () => Promise<void>;
+  /** Called periodically while the process runs. Returns the limit that all its processes exceed together, if any. */
+  readonly exceeded: () => CodeResult['limit'];
+  /** Whether the kernel ended a process of the sandbox because all of them together took too much memory. */
+  readonly isOutOfMemory: () => boolean;
+  /** Removes what remains of a process that has ended or was killed. */
+  readonly cleanUp: (wasKilled: boolean) => Promise<void>;
   readonly notStarted: (why: string, cause?: Error) => SandboxError;
 };
 
@@ -19,8 +24,31 @@ export function requireStarted({ start, notStarted }: SandboxProcess, { failure,
     throw notStarted(failure?.message ?? (lastLine(start.before) || `exit code ${status}`), failure ?? undefined);
 }
 
-export function endOf({ status, signal }: Exit, stderr: string): Pick<CodeResult, 'error' | 'limit'> {
-  if (/^MemoryError/m.test(stderr) || signal === 'SIGKILL' || status === 137)
+/** The most that a process may wait until its use of memory, tasks and CPU time is read again. */
+const watchMs = 50;
+
+/** Reads what the processes use until `stop` is called, and calls `end` if they exceed a limit together. */
+export function watchUsage(
+  { exceeded }: SandboxProcess,
+  end: (limit: NonNullable<CodeResult['limit']>) => void,
+): { readonly stop: () => void } {
+  const timer = setInterval(() => {
+    const limit = exceeded();
+    if (limit !== null) end(limit);
+  }, watchMs);
+  return { stop: () => clearInterval(timer) };
+}
+
+/** The signal of a process that used more CPU time than its limit. A shell reports it as this status. */
+const statusOfCpuTime = 152;
+
+export function endOf(
+  { isOutOfMemory }: SandboxProcess,
+  { status, signal }: Exit,
+  stderr: string,
+): Pick<CodeResult, 'error' | 'limit'> {
+  if (isOutOfMemory() || /^MemoryError/m.test(stderr) || signal === 'SIGKILL' || status === 137)
     return { error: lastLine(stderr), limit: 'memory' };
+  if (signal === 'SIGXCPU' || status === statusOfCpuTime) return { error: lastLine(stderr) || null, limit: 'time' };
   return { error: status === 0 ? null : lastLine(stderr) || `exit code ${status}`, limit: null };
 }

@@ -19,7 +19,11 @@ type Watch = {
 export function watchLimits(
   child: ChildProcess,
   { limits, signal, kill, readErrors = (text) => text }: Watch,
-): { readonly startClock: () => void; readonly stop: () => Watched } {
+): {
+  readonly startClock: () => void;
+  readonly end: (reason: NonNullable<CodeResult['limit']>) => void;
+  readonly stop: () => Watched;
+} {
   const output = { stdout: '', stderr: '' };
   let limit: CodeResult['limit'] = null;
   let timer: NodeJS.Timeout | undefined;
@@ -38,6 +42,7 @@ export function watchLimits(
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted === true) abort();
   return {
+    end,
     startClock: () => {
       timer ??= setTimeout(() => end('time'), limits.seconds * 1000);
     },

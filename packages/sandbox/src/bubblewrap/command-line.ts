@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import type { CodeLimits } from '../code-runner.js';
+import type { SandboxPrograms } from './find-programs.js';
+
+/** The folders that the code can write. They are file systems in memory, so they end with the sandbox. */
+export const writableFolders = ['/work', '/tmp', '/dev/shm'];
+
+/** Processes and threads of one program. */
+export const maxTasks = 64;
+/** The most that one file and each writable folder can hold. A program with less memory gets smaller folders. */
+const maxFileMegabytes = 64;
+const maxOpenFiles = 512;
+/** Each thread reserves a stack of this size, which counts as data. */
+const maxStackMegabytes = 4;
+const megabyte = 1024 * 1024;
+
+/** Directories of the system that programs need. /etc is left out, because it reveals the users of the machine. */
+const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/lib32'];
+
+type CommandOptions = {
+  /** The folder of the given files. The code gets a copy. */
+  readonly folder: string;
+  readonly limits: CodeLimits;
+  /** What the sandbox prints on standard error when it is ready. */
+  readonly ready: string;
+  /** The files that let a process enter its control group. */
+  readonly entries: readonly string[];
+  /** The file descriptor from which bubblewrap reads the filter of system calls. */
+  readonly filterDescriptor: number | null;
+  /** The program and its arguments. */
+  readonly run: readonly string[];
+};
+
+/** Returns the command that runs a program in a new sandbox. */
+export function commandLine(programs: SandboxPrograms, options: CommandOptions): readonly string[] {
+  const command = [
+    programs.bwrap,
+    ...isolation(programs, options),
+    ...folders(programs, options),
+    ...inside(programs, options),
+  ];
+  if (options.entries.length === 0) return command;
+  const enter = options.entries.map((file) => `echo 0 > ${file}`).join(' && ');
+  return ['/bin/sh', '-c', `${enter} && exec "$@"`, 'sh', ...command];
+}
+
+function isolation({ features }: SandboxPrograms, { filterDescriptor }: CommandOptions): readonly string[] {
+  const variables = { PATH: '/usr/bin:/bin', HOME: '/work', PYTHONDONTWRITEBYTECODE: '1', MALLOC_ARENA_MAX: '2' };
+  const nested = features.disableUserNamespaces ? ['--disable-userns'] : [];
+  return [
+    ...['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
+    ...(filterDescriptor === null ? nested : ['--seccomp', String(filterDescriptor)]),
+    ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
+  ];
+}
+
+/**
+ * Only the writable folders can be written. /dev and the root of bubblewrap are file systems in memory, too, and /proc
+ * has settings of the kernel that root could write, even without privileges.
+ */
+function folders({ features }: SandboxPrograms, { folder, limits }: CommandOptions): readonly string[] {
+  const size = features.size
+    ? ['--size', String(megabyte * Math.min(maxFileMegabytes, Math.ceil(limits.megabytes / 2)))]
+    : [];
+  return [
+    ...systemFolders.filter(existsSync).flatMap((name) => ['--ro-bind', name, name]),
+    ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', folder, '/given'],
+    ...writableFolders.flatMap((name) => [...size, '--tmpfs', name]),
+    ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/work'],
+  ];
+}
+
+/**
+ * The limit of data leaves room for libraries and for the reserved addresses of threads, which take no memory. The soft
+ * limit of CPU time sends a signal that tells it from a lack of memory.
+ */
+function inside({ prlimit }: SandboxPrograms, { limits, ready, run }: CommandOptions): readonly string[] {
+  const bytes = Math.ceil(limits.megabytes * megabyte);
+  const seconds = Math.ceil(limits.seconds) + 1;
+  return [
+    ...['/bin/sh', '-c', `cp -R /given/. /work/ && echo ${ready} >&2 && exec "$@"`, 'sh', prlimit],
+    ...[`--data=${bytes}`, `--as=${4 * bytes}`, `--nproc=${maxTasks}`, `--fsize=${maxFileMegabytes * megabyte}`],
+    ...[
+      `--nofile=${maxOpenFiles}`,
+      '--core=0',
+      `--stack=${maxStackMegabytes * megabyte}:unlimited`,
+      '--memlock=65536',
+      '--sigpending=1024',
+      '--msgqueue=819200',
+    ],
+    ...[`--cpu=${seconds}:${seconds + 1}`, ...run],
+  ];
+}

@@ -1,0 +1,114 @@
+import { readFileSync, readdirSync, statfsSync } from 'node:fs';
+
+/** What a process and its descendants use together. Linux only. */
+export type ProcessUsage = {
+  readonly memoryBytes: number;
+  /** Processes and threads. */
+  readonly tasks: number;
+  readonly cpuSeconds: number;
+};
+
+/** The kernel reports CPU time in this unit on every architecture that Node.js supports. */
+const ticksPerSecond = 100;
+/** The kernel's memory for a file without content, with its name. */
+const bytesOfInode = 2048;
+/** The default size of the buffer of a Unix socket. The kernel does not report how full it is. */
+const bytesOfSocket = 212_992;
+
+type UsageOptions = {
+  /** File systems in memory that the processes use, as they see them. */
+  readonly folders: readonly string[];
+  /** Memory is summed exactly only if the first estimate, which counts shared pages more than once, exceeds this. */
+  readonly exactAboveBytes: number;
+};
+
+/**
+ * Sums what the process `pid` and all its descendants use. Memory is the sum of their proportional set sizes, the files
+ * of `folders`, and the buffers of sockets. Processes that end meanwhile count as nothing.
+ */
+export function usageOf(pid: number, { folders, exactAboveBytes }: UsageOptions): ProcessUsage {
+  const pids = descendantsOf(pid);
+  const inside = pids[1]; // the first process that bubblewrap started in its namespaces
+  const files = inside === undefined ? 0 : filesOf(inside, folders) + socketsOf(inside);
+  const statuses = pids.map((each) => read(`/proc/${each}/status`));
+  const estimate = files + 1024 * sum(statuses.map((status) => valueOf(status, 'VmRSS')));
+  return {
+    memoryBytes: estimate > exactAboveBytes ? files + 1024 * sum(pids.map(proportionalOf)) : estimate,
+    tasks: sum(statuses.map((status) => valueOf(status, 'Threads'))),
+    cpuSeconds: sum(pids.map(ticksOf)) / ticksPerSecond,
+  };
+}
+
+/** Returns the process and its descendants, each after its parent. */
+export function descendantsOf(pid: number): readonly number[] {
+  const pids = [pid];
+  for (const parent of pids) {
+    for (const task of namesIn(`/proc/${parent}/task`)) {
+      const children = read(`/proc/${parent}/task/${task}/children`);
+      pids.push(...children.split(' ').filter(Boolean).map(Number));
+    }
+  }
+  return pids;
+}
+
+/** Returns the CPU time of a process and of its children that have ended. */
+function ticksOf(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`);
+  // The name of the program comes first and may contain spaces and parentheses.
+  const values = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return sum(values.slice(11, 15).map(Number));
+}
+
+/** Returns kilobytes. */
+function proportionalOf(pid: number): number {
+  return valueOf(read(`/proc/${pid}/smaps_rollup`), 'Pss');
+}
+
+/** Returns the number after a key in a file of /proc, or 0. */
+function valueOf(text: string, key: string): number {
+  return Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+}
+
+function filesOf(pid: number, folders: readonly string[]): number {
+  return sum(
+    folders.map((folder) => {
+      try {
+        const { bsize, blocks, bfree, files, ffree } = statfsSync(`/proc/${pid}/root${folder}`);
+        return bsize * (blocks - bfree) + bytesOfInode * (files - ffree);
+      } catch {
+        return 0; // the process has ended
+      }
+    }),
+  );
+}
+
+function socketsOf(pid: number): number {
+  const unix = [...read(`/proc/${pid}/net/protocols`).matchAll(/^UNIX\S* +\d+ +(\d+)/gm)];
+  const queues = ['tcp', 'tcp6', 'udp', 'udp6'].flatMap((name) => [
+    ...read(`/proc/${pid}/net/${name}`).matchAll(/ ([0-9A-F]{8}):([0-9A-F]{8}) /g),
+  ]);
+  return (
+    bytesOfSocket * sum(unix.map(([, sockets]) => Number(sockets))) +
+    sum(queues.map(([, sent = '', received = '']) => parseInt(sent, 16) + parseInt(received, 16)))
+  );
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // the process has ended
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // the process has ended
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
