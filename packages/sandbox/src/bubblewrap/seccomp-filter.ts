@@ -86,7 +86,7 @@ const checked = { clone: [56, 220], ioctl: [16, 29], socket: [41, 198], socketpa
 const architectures = { x64: 0xc000_003e, arm64: 0xc000_00b7 } as const;
 type Architecture = keyof typeof architectures;
 
-/** All flags of clone that create a namespace and can be told from the signal in the same argument. */
+/** The flags of clone that create a namespace. One for time is missing, because its bit also belongs to the signal. */
 const namespaceFlags = 0x7e02_0000;
 /** These put characters into the input of a terminal. */
 const terminalRequests = [0x5412, 0x541c];
