@@ -48,10 +48,10 @@ function isolation({ features }: SandboxPrograms, { filterDescriptor }: CommandO
   const variables = { PATH: '/usr/bin:/bin', HOME: '/work', PYTHONDONTWRITEBYTECODE: '1', MALLOC_ARENA_MAX: '2' };
   const nested = features.disableUserNamespaces ? ['--disable-userns'] : [];
   return [
-    ...['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
-    ...(filterDescriptor === null ? nested : ['--seccomp', String(filterDescriptor)]),
-    ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
-  ];
+    words('--unshare-all --unshare-user --die-with-parent --new-session --cap-drop ALL --clearenv'),
+    filterDescriptor === null ? nested : ['--seccomp', String(filterDescriptor)],
+    ...Object.entries(variables).map(([name, value]) => ['--setenv', name, value]),
+  ].flat();
 }
 
 /**
@@ -59,35 +59,32 @@ function isolation({ features }: SandboxPrograms, { filterDescriptor }: CommandO
  * has settings of the kernel that root could write, even without privileges.
  */
 function folders({ features }: SandboxPrograms, { folder, limits }: CommandOptions): readonly string[] {
-  const size = features.size
-    ? ['--size', String(megabyte * Math.min(maxFileMegabytes, Math.ceil(limits.megabytes / 2)))]
-    : [];
+  const megabytes = Math.min(maxFileMegabytes, Math.ceil(limits.megabytes / 2));
+  const size = features.size ? ['--size', String(megabytes * megabyte)] : [];
   return [
-    ...systemFolders.filter(existsSync).flatMap((name) => ['--ro-bind', name, name]),
-    ...['--proc', '/proc', '--dev', '/dev', '--ro-bind', folder, '/given'],
-    ...writableFolders.flatMap((name) => [...size, '--tmpfs', name]),
-    ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/work'],
-  ];
+    ...systemFolders.filter(existsSync).map((name) => ['--ro-bind', name, name]),
+    ['--proc', '/proc', '--dev', '/dev', '--ro-bind', folder, '/given'],
+    ...writableFolders.map((name) => [...size, '--tmpfs', name]),
+    words('--remount-ro /proc --remount-ro /dev --remount-ro / --chdir /work'),
+  ].flat();
 }
 
 /**
  * The limit of data leaves room for libraries and for the reserved addresses of threads, which take no memory. The soft
- * limit of CPU time sends a signal that tells it from a lack of memory.
+ * limit of CPU time sends a signal that differs from the signal for a lack of memory.
  */
 function inside({ prlimit }: SandboxPrograms, { limits, ready, run }: CommandOptions): readonly string[] {
   const bytes = Math.ceil(limits.megabytes * megabyte);
   const seconds = Math.ceil(limits.seconds) + 1;
   return [
-    ...['/bin/sh', '-c', `cp -R /given/. /work/ && echo ${ready} >&2 && exec "$@"`, 'sh', prlimit],
-    ...[`--data=${bytes}`, `--as=${4 * bytes}`, `--nproc=${maxTasks}`, `--fsize=${maxFileMegabytes * megabyte}`],
-    ...[
-      `--nofile=${maxOpenFiles}`,
-      '--core=0',
-      `--stack=${maxStackMegabytes * megabyte}:unlimited`,
-      '--memlock=65536',
-      '--sigpending=1024',
-      '--msgqueue=819200',
-    ],
-    ...[`--cpu=${seconds}:${seconds + 1}`, ...run],
-  ];
+    ['/bin/sh', '-c', `cp -R /given/. /work/ && echo ${ready} >&2 && exec "$@"`, 'sh', prlimit],
+    [`--data=${bytes}`, `--as=${4 * bytes}`, `--fsize=${maxFileMegabytes * megabyte}`],
+    [`--nproc=${maxTasks}`, `--nofile=${maxOpenFiles}`, `--stack=${maxStackMegabytes * megabyte}:unlimited`],
+    [`--cpu=${seconds}:${seconds + 1}`, ...words('--core=0 --memlock=65536 --sigpending=1024 --msgqueue=819200')],
+    run,
+  ].flat();
+}
+
+function words(text: string): readonly string[] {
+  return text.split(' ');
 }
