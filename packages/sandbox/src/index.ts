@@ -1,4 +1,5 @@
 export {
+  languages,
   SandboxError,
   type CodeLimits,
   type CodeResult,

@@ -1,2 +1,3 @@
+export { findControlGroups, openControlGroup, type ControlGroup } from './process/control-group.js';
 export { containerPrograms, javascriptPrograms, pythonPrograms } from './testing/programs.js';
 export { runnerCases, type RunnerPrograms } from './testing/runner-cases.js';

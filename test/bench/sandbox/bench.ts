@@ -1,76 +1,157 @@
 /**
- * Can code escape from a sandbox? In each sandbox that runs on this machine, it tries known ways to escape, and
- * measures how long a start takes.
+ * Does a sandbox contain what runs in it? In each sandbox of this machine, it tries ways out and ways to exhaust the
+ * machine, and measures from another process whether the limits are kept. It also runs honest programs, and measures how
+ * long a start takes. Linux only.
  */
-import { openCodeRunner, SandboxError, type CodeRunner } from '@agentjet/sandbox';
-import { javascriptPrograms, pythonPrograms, type RunnerPrograms } from '@agentjet/sandbox/testing';
+import { randomUUID } from 'node:crypto';
+import { languages, openCodeRunner, SandboxError, type CodeLimits, type Language } from '@agentjet/sandbox';
 import { median, type BenchOptions, type BenchResult } from '../bench.js';
+import { openCanaries, type Canaries } from './canaries.js';
+import type { RunReply } from './case-runner.js';
+import { readCases, type SandboxCase } from './cases.js';
+import { honestJavascript } from './honest-javascript.js';
+import { honestPython } from './honest-python.js';
+import type { HonestProgram } from './honest.js';
+import { excessOf } from './excess.js';
+import { WatchedRunner } from './watched-runner.js';
 
-const limits = { seconds: 5, megabytes: 128, outputCharacters: 2000 };
+const escapeLimits: CodeLimits = { seconds: 5, megabytes: 128, outputCharacters: 2000 };
+const exhaustionLimits = {
+  javascript: { seconds: 2, megabytes: 64, outputCharacters: 2000 },
+  python: { seconds: 2, megabytes: 128, outputCharacters: 2000 },
+} as const;
+const honestLimits: CodeLimits = { seconds: 20, megabytes: 256, outputCharacters: 100_000 };
 const starts = 11;
 
 export async function run({ report }: BenchOptions): Promise<BenchResult> {
-  process.env['SECRET'] = 'what the code looks for';
-  const results = [];
-  for (const programs of [javascriptPrograms, pythonPrograms]) results.push(await benchLanguage(programs, report));
-  const tried = results.flatMap(({ tried: all }) => all);
-  return {
-    summary: {
-      escapes_tried: tried.length,
-      escaped: tried.filter(({ isOut }) => isOut).length,
-      start_ms: Object.fromEntries(results.map(({ language, startMs }) => [language, startMs])),
-    },
-    details: {
-      skipped: results.flatMap(({ skipped }) => (skipped === null ? [] : [skipped])),
-      ended_by_limit: tried.filter(({ limit }) => limit !== null).length,
-    },
-  };
-}
-
-type Tried = { readonly isOut: boolean; readonly limit: string | null };
-type LanguageResult = {
-  readonly language: string;
-  readonly tried: readonly Tried[];
-  readonly startMs: number | null;
-  readonly skipped: string | null;
-};
-
-async function benchLanguage(programs: RunnerPrograms, report: (line: string) => void): Promise<LanguageResult> {
-  const { language } = programs;
-  const runner = openOrSay(programs);
-  if (typeof runner === 'string') {
-    report(runner);
-    return { language, tried: [], startMs: null, skipped: runner };
-  }
+  if (process.platform !== 'linux') throw new Error(`This bench reads /proc, which ${process.platform} does not have.`);
+  const skipped = languages.flatMap((language) => problemOf(language) ?? []);
+  const canRun = ({ language }: { readonly language: Language }): boolean => problemOf(language) === null;
+  for (const problem of skipped) report(problem);
+  const { ours, byOthers } = await readCases();
+  const canaries = await openCanaries();
+  const secret = randomUUID();
+  const runner = new WatchedRunner({ SECRET: secret, TMPDIR: canaries.folder });
+  const words = [secret, canaries.word];
+  const inAll = (name: 'escapes' | 'exhaustions') => [...ours[name], ...byOthers[name]].filter(canRun);
   try {
-    const tried: Tried[] = [];
-    for (const code of programs.escapes) {
-      const { stdout, limit } = await runner.run(code, { language, limits });
-      if (stdout.includes('ESCAPED')) report(`${language} ESCAPED: ${code}`);
-      tried.push({ isOut: stdout.includes('ESCAPED'), limit });
-    }
-    return { language, tried, startMs: await measureStart(runner, programs), skipped: null };
+    const escapes = await each(inAll('escapes'), (one) => tryEscape(runner, { one, canaries, words, report }));
+    const exhaustions = await each(inAll('exhaustions'), (one) => tryExhaustion(runner, { one, canaries, report }));
+    const programs = [...honestPython, ...honestJavascript].filter(canRun);
+    const honest = await each(programs, (program) => runHonest(runner, program, report));
+    return {
+      summary: {
+        escapes_tried: escapes.length,
+        escaped: escapes.filter(({ isOut }) => isOut).length,
+        exhaustions_tried: exhaustions.length,
+        over_limit: exhaustions.filter(({ excess }) => excess !== null).length,
+        honest: honest.length,
+        finished: honest.filter(({ isRight }) => isRight).length,
+        mechanism: honest.find(({ language }) => language === 'python')?.mechanism ?? null,
+        start_ms: Object.fromEntries(
+          await each(
+            languages.filter((language) => canRun({ language })),
+            startOf,
+          ),
+        ),
+      },
+      details: {
+        skipped,
+        by_others: {
+          escapes: byOthers.escapes.filter(canRun).length,
+          exhaustions: byOthers.exhaustions.filter(canRun).length,
+        },
+        ended_by_limit: [...escapes, ...exhaustions].filter(({ limit }) => limit !== null).length,
+        highest_peak_over_limit: Math.max(...exhaustions.map(({ peak }) => peak)),
+      },
+    };
   } finally {
     await runner.close();
+    await canaries.close();
   }
 }
 
-function openOrSay({ language }: RunnerPrograms): CodeRunner | string {
+/** Returns why a language has no sandbox here, or null. */
+const problems = new Map<Language, string | null>();
+function problemOf(language: Language): string | null {
+  if (problems.has(language)) return problems.get(language) ?? null;
   try {
-    return openCodeRunner(language);
+    void openCodeRunner(language).close();
+    problems.set(language, null);
   } catch (error) {
-    if (error instanceof SandboxError) return error.message;
-    throw error;
+    if (!(error instanceof SandboxError)) throw error;
+    problems.set(language, error.message);
   }
+  return problems.get(language) ?? null;
 }
 
-/** Returns ms from the call to the result of a program that only prints, as the median. */
-async function measureStart(runner: CodeRunner, { language, prints }: RunnerPrograms): Promise<number> {
+async function each<Item, Result>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const item of items) results.push(await run(item)); // one at a time, so that a program is watched alone
+  return results;
+}
+
+type Report = (line: string) => void;
+type Try = { readonly one: SandboxCase; readonly canaries: Canaries; readonly report: Report };
+
+async function tryEscape(
+  runner: WatchedRunner,
+  { one, canaries, words, report }: Try & { readonly words: readonly string[] },
+): Promise<{ readonly isOut: boolean; readonly limit: string | null }> {
+  const code = canaries.fillIn(one.code);
+  const { reply } = await runner.run({ language: one.language, code, limits: escapeLimits });
+  const isOut = reply === null || hasEscaped(reply, words) || !canaries.areUnharmed();
+  if (isOut) report(`${one.language} escaped: ${one.name}: ${reply?.stdout.slice(0, 200)}`);
+  return { isOut, limit: reply?.limit ?? null };
+}
+
+function hasEscaped({ stdout, value, error, isPolluted }: RunReply, words: readonly string[]): boolean {
+  const said = stdout + value + (error ?? '');
+  return (
+    isPolluted || stdout.includes('ESCAPED') || value.includes('ESCAPED') || words.some((word) => said.includes(word))
+  );
+}
+
+async function tryExhaustion(
+  runner: WatchedRunner,
+  { one, canaries, report }: Try,
+): Promise<{ readonly excess: string | null; readonly limit: string | null; readonly peak: number }> {
+  const limits = exhaustionLimits[one.language];
+  // The interpreter of JavaScript starts first, so that what it takes itself does not count.
+  if (one.language === 'javascript') await runner.run({ language: 'javascript', code: '1', limits });
+  const seen = await runner.run({ language: one.language, code: canaries.fillIn(one.code), limits });
+  const excess = excessOf(seen, limits);
+  const peak = Math.max(0, ...seen.samples.map(({ bytes }) => bytes)) / (limits.megabytes * 1024 * 1024);
+  const share = peak.toFixed(2);
+  report(
+    `${one.language} ${one.name}: ${seen.reply?.limit ?? 'no limit'}, ${share} times the memory${excess === null ? '' : `, OVER: ${excess}`}`,
+  );
+  return { excess, limit: seen.reply?.limit ?? null, peak: Math.round(peak * 100) / 100 };
+}
+
+async function runHonest(
+  runner: WatchedRunner,
+  { name, prints, ...program }: HonestProgram,
+  report: Report,
+): Promise<{ readonly isRight: boolean; readonly language: Language; readonly mechanism: string }> {
+  const { reply } = await runner.run({ ...program, limits: honestLimits });
+  const isRight = reply !== null && reply.error === null && reply.limit === null && reply.stdout.trim() === prints;
+  if (!isRight) report(`${program.language} did not finish: ${name}: ${JSON.stringify(reply).slice(0, 300)}`);
+  return { isRight, language: program.language, mechanism: reply?.mechanism ?? '' };
+}
+
+/** Returns the language, and ms from the call to the result of a program that only prints, as the median. */
+async function startOf(language: Language): Promise<readonly [Language, number]> {
+  const runner = openCodeRunner(language);
   const times: number[] = [];
   for (let at = 0; at < starts; at++) {
     const before = performance.now();
-    await runner.run(prints('on'), { language, limits });
+    await runner.run('print(1)', { language, limits: escapeLimits });
     times.push(performance.now() - before);
   }
-  return Math.round(10 * median(times)) / 10;
+  await runner.close();
+  return [language, Math.round(10 * median(times)) / 10];
 }

@@ -1,0 +1,50 @@
+/**
+ * The process that runs the programs of the bench, so that another process can watch it. It runs one program after
+ * another: the parent sends a program, and it answers with the result.
+ */
+import { openCodeRunner, type CodeLimits, type CodeRunner, type Language } from '@agentjet/sandbox';
+
+export type RunRequest = {
+  readonly language: Language;
+  readonly code: string;
+  readonly stdin?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly limits: CodeLimits;
+};
+
+export type RunReply = {
+  readonly stdout: string;
+  readonly value: string;
+  readonly error: string | null;
+  readonly limit: string | null;
+  readonly mechanism: string;
+  readonly ms: number;
+  /** Whether code changed the objects of this process. */
+  readonly isPolluted: boolean;
+};
+
+const runners = new Map<Language, CodeRunner>();
+
+async function answer({ language, code, ...options }: RunRequest): Promise<RunReply> {
+  const runner = runners.get(language) ?? openCodeRunner(language);
+  runners.set(language, runner);
+  const start = performance.now();
+  const result = await runner.run(code, { language, ...options });
+  return {
+    stdout: result.stdout,
+    value: JSON.stringify(result.value) ?? '',
+    error: result.error,
+    limit: result.limit,
+    mechanism: result.mechanism ?? '',
+    ms: performance.now() - start,
+    isPolluted: 'polluted' in {},
+  };
+}
+
+process.on('message', (request: RunRequest) => {
+  answer(request).then(
+    (reply) => process.send?.(reply),
+    (error: unknown) => process.send?.({ failed: String(error) }),
+  );
+});
+process.send?.('ready');
