@@ -1,3 +1,4 @@
+import { distill } from './algorithms/distill/registration.js';
 import { grpo } from './algorithms/grpo/registration.js';
 import { maxrl } from './algorithms/maxrl/registration.js';
 import { reinforce } from './algorithms/reinforce/registration.js';
@@ -15,5 +16,5 @@ import { verl } from './backbones/verl/registration.js';
 /** Presets are entries of `algorithms` too: each names an algorithm together with its settings. */
 export { presets } from './algorithms/presets.js';
 
-export const algorithms = [grpo, reinforce, maxrl, sft] as const;
+export const algorithms = [grpo, reinforce, maxrl, distill, sft] as const;
 export const backbones = [onnx, torch, tinker, verl] as const;

@@ -281,7 +281,11 @@ export interface Backbone {
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]>;
   /**
    * Shape per pack [K]: logprob of each term's token under the present weights, at the token's own temperature or, without one, at `temperature`.
-   * A backbone has this method if its loss takes its ratio against the weights that a batch began with, instead of those that sampled it
+   * A backbone whose model can be a teacher has this method.
+   */
+  termLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
+  /**
+   * Does what `termLogprobs` does. A backbone has this method if its loss takes its ratio against the weights that a batch began with, instead of those that sampled it
    * (decoupled PPO, Hilton et al. 2022). It is called before the first of several optimizer steps on a batch.
    */
   proximalLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
@@ -294,5 +298,15 @@ export interface Backbone {
   save(dir: string): Promise<void>;
   /** Restores weights and optimizer state that `save` wrote. */
   load(dir: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A frozen model that scores the tokens of a student. It has the student's vocabulary. Errors are BackboneError. */
+export interface Teacher extends Pick<BackboneCapabilities, 'takes'> {
+  /**
+   * Shape per pack [K]: logprob of each term's token, at the token's own temperature or, without one, at `temperature`.
+   * A token that several rows of a pack share is computed once. Packs are as `takes` says.
+   */
+  termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   close(): Promise<void>;
 }

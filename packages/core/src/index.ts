@@ -37,6 +37,7 @@ export type {
   OptimizerOverrides,
   SlopeLoss,
   SlopeTerms,
+  Teacher,
   TermReport,
   TokenRow,
   TrainBatch,

@@ -9,6 +9,8 @@ export type NeedRequest = {
   readonly section: Readonly<Record<string, unknown>>;
   /** The content of the model's config.json. */
   readonly model: JsonObject;
+  /** The content of the config.json of the teacher that scores this model's tokens, if there is one on this machine. */
+  readonly teacher?: JsonObject | undefined;
   /** False if it only samples. */
   readonly trains: boolean;
   readonly cores: number;

@@ -41,6 +41,8 @@ export type Sample = {
    * Shape [T]: the temperature that the token was sampled at if lossMask is 1 (0: greedily), else 0. Absent: that of the run.
    */
   readonly temperatures?: Float32Array;
+  /** Shape [T]: the teacher's logprobs if lossMask is 1, else 0. Only an algorithm that needs a teacher gets them. */
+  readonly teacherLogprobs?: Float32Array;
   /** Shape [T]: set by Algorithm.credit if lossMask is 1, else 0. The tracker sets all to 0. */
   readonly advantages: Float32Array;
 };
@@ -83,6 +85,8 @@ export interface Algorithm {
   readonly loss?: 'sft';
   /** The smallest number of episodes with which a group has an advantage other than 0. Default: 1. */
   readonly leastEpisodes?: number;
+  /** If true, `credit` gets samples with `teacherLogprobs`, and a run needs `teacher.model`. Default: false. */
+  readonly needsTeacher?: boolean;
   credit(group: EpisodeGroup): readonly Sample[];
   /** Replaces `credit` if the baseline spans all groups of a step. The order of the groups must not matter. */
   creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];

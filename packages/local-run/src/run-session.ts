@@ -65,7 +65,7 @@ function makeSteps(
   { run, source, evaluations }: Required<SessionOptions>,
   { observer }: StepObserver,
 ): Promise<TrainOutcome> {
-  const { config, folder, backbone, algorithm, checkpoint, signal, recorded, optimizer } = run;
+  const { config, folder, backbone, algorithm, teacher, checkpoint, signal, recorded, optimizer } = run;
   return train({
     ...toTrainSettings(config, algorithm),
     recordTokens: createTokenRecording(config.trainerCommon.recordTokens, config.backbone, (message) =>
@@ -73,6 +73,7 @@ function makeSteps(
     ),
     optimizer,
     backbone,
+    teacher,
     run: folder,
     source: source.pull,
     groupsPerStep: source.groupsPerStep,

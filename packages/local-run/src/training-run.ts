@@ -6,12 +6,20 @@ import {
   type Backbone,
   type CommonConfig,
   type OptimizerOptions,
+  type Teacher,
 } from '@agentjet/core';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 import type { EarlierLines } from '@agentjet/diagnose';
 import type { JobListener } from '@agentjet/records';
 import { type JobInputs, hashCode } from '@agentjet/inputs';
-import { watchEngine, type WatchedEngine, openBackbone, type PreparedModel, keepTemplate } from '@agentjet/models';
+import {
+  watchEngine,
+  type WatchedEngine,
+  openBackbone,
+  openTeacher,
+  type PreparedModel,
+  keepTemplate,
+} from '@agentjet/models';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
 import { watchSteps } from './training/watch-steps.js';
 import { openRecordedRun, type RecordedRunOptions } from './recorded/open-recorded-run.js';
@@ -29,6 +37,8 @@ export type TrainingRun = {
   readonly folder: RunFolder;
   readonly backbone: Backbone;
   readonly algorithm: Algorithm;
+  /** Undefined if the algorithm needs none. */
+  readonly teacher: Teacher | undefined;
   /** The engine that episodes sample from: the backbone's engine, with a check that it still answers. */
   readonly watched: WatchedEngine;
   /** Undefined for a new run. */
@@ -89,12 +99,27 @@ export async function withTrainingRun<T>(
     throw error;
   } finally {
     await run.recorded?.close();
+    await run.teacher?.close();
     await backbone.close();
     await folder.close();
   }
 }
 
+/** Opens the teacher first, because it may be refused. */
 async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
+  const { inputs, model, emit, signal } = options;
+  const teacher = await openTeacher(config, { ...inputs, modelDir: model.modelDir, emit, signal });
+  try {
+    return await openRun(config, { ...options, teacher });
+  } catch (error) {
+    await teacher?.close();
+    throw error;
+  }
+}
+
+type OpenRunOptions = TrainingRunOptions & Pick<TrainingRun, 'teacher'>;
+
+async function openRun(config: CommonConfig, options: OpenRunOptions): Promise<TrainingRun> {
   const { resume, from, totalSteps, isRecorded = false, inputs, model, signal, startedAt } = options;
   const { modelDir, summary: modelSummary } = model;
   const { algorithm, composition } = inputs;
@@ -115,6 +140,7 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
     ...opened,
     config,
     algorithm,
+    teacher: options.teacher,
     watched,
     emit,
     tally,

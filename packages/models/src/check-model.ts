@@ -13,6 +13,7 @@ import { readAvailableMemory, type AvailableMemory } from './needs/available-mem
 import { waysOut } from './needs/describe-need.js';
 import { judgeNeed, type Machine, type NeedVerdict } from './needs/judge-need.js';
 import { readGpus } from './needs/read-gpus.js';
+import { describeTeacher } from './policy/describe-teacher.js';
 import { withPacks } from './policy/judge-model.js';
 import { resolveModelDir } from './policy/model-dir.js';
 
@@ -49,12 +50,13 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
   const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
   const description = await readDescription(dir);
   const gpus = options.gpus === undefined ? await readGpus() : options.gpus;
+  const teacher = await describeTeacher(config, { signal, onNotice });
   const machine = { memory: options.memory ?? readAvailableMemory(), gpus };
   return {
     model,
     machine,
     backbones: await Promise.all(
-      backbones.map((backbone) => checkBackbone(backbone, { config, description, machine })),
+      backbones.map((backbone) => checkBackbone(backbone, { config, description, teacher, machine })),
     ),
   };
 }
@@ -68,16 +70,22 @@ async function readDescription(dir: string): Promise<JsonObject> {
   );
 }
 
-type Job = { readonly config: CommonConfig; readonly description: JsonObject; readonly machine: Machine };
+type Job = {
+  readonly config: CommonConfig;
+  readonly description: JsonObject;
+  readonly teacher: JsonObject | undefined;
+  readonly machine: Machine;
+};
 
 async function checkBackbone(
   backbone: (typeof backbones)[number],
-  { config, description, machine }: Job,
+  { config, description, teacher, machine }: Job,
 ): Promise<BackboneCheck> {
   const section = sectionOf(config, 'backbones', backbone);
   const estimate = await backbone.loadEstimate?.();
   const judgeAs = (wanted: CommonConfig, trains: boolean): NeedVerdict | undefined =>
-    estimate && judgeNeed({ backbone, estimate, config: wanted, section, model: description, trains, machine });
+    estimate &&
+    judgeNeed({ backbone, estimate, config: wanted, section, model: description, teacher, trains, machine });
   const judge = (trains: boolean): NeedVerdict | undefined => {
     const verdict = judgeAs(config, trains);
     const packTokens = trains ? (verdict?.packTokens ?? 0) : 0;

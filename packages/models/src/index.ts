@@ -8,6 +8,7 @@ export { findCheckpoint } from './policy/find-checkpoint.js';
 export { readNeedRequest, withPacks } from './policy/judge-model.js';
 export { openBackbone } from './policy/open-backbone.js';
 export { resolveModelDir } from './policy/model-dir.js';
+export { openTeacher } from './policy/open-teacher.js';
 export { loadModelTokenizer, openUntrainedPolicy, toEnginePolicy } from './policy/open-policy.js';
 export { type PreparedModel, prepareModel } from './policy/prepare-model.js';
 export { preparePolicies, type PreparePoliciesOptions } from './policy/prepare-policies.js';

@@ -34,7 +34,7 @@ export type StepMakerOptions = {
   readonly weights: StepWeights;
   readonly folder: Pick<RunFolder, 'recordStep'>;
   /** Reads the groups of a step that was decided before. */
-  readonly open: (manifest: ManifestRecord) => StepGroups;
+  readonly open: (manifest: ManifestRecord) => StepGroups | Promise<StepGroups>;
   /**
    * `fail`: a gradient that is not finite ends the run. `skip`: the optimizer step is skipped and the weights stay
    * unchanged.
@@ -75,7 +75,7 @@ export class StepMaker {
 
   /** Makes one optimizer step. `known` is its outcome if it was made before. */
   async optimize(manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> {
-    const { prepared, given } = this.#find(manifest);
+    const { prepared, given } = await this.#find(manifest);
     const isApplied = await this.#apply(prepared, { manifest, index, known });
     const { episodeIdOf = (id) => id } = given;
     const leftOut = (index === 0 ? prepared.leftOut : []).flatMap((each) => {
@@ -91,7 +91,7 @@ export class StepMaker {
     made: { readonly secondsSampling: number; readonly isAhead?: boolean; readonly more?: Record<string, number> },
   ): Promise<{ readonly metrics: MetricsRecord; readonly groups: readonly TrainingGroup[] }> {
     const { weights, folder } = this.#options;
-    const { prepared, given } = this.#find(manifest);
+    const { prepared, given } = await this.#find(manifest);
     const { step } = manifest;
     const { learningRate: plannedRate } = weights.ratesOf(recipeOf(manifest), { step, index: 0 }) ?? {};
     const planned = plannedRate !== undefined && { plannedRate };
@@ -120,7 +120,7 @@ export class StepMaker {
   /**
    * Returns the prepared batch of a step. Planning and training share it, because the weights do not change in between.
    */
-  #find(manifest: ManifestRecord): Current {
+  async #find(manifest: ManifestRecord): Promise<Current> {
     const { step } = manifest;
     const found = this.#current;
     if (found !== undefined && (found.step ?? step) === step) {
@@ -129,7 +129,7 @@ export class StepMaker {
     }
     const { weights, open } = this.#options;
     requireVersion(manifest, weights.policyVersion());
-    const given = open(manifest);
+    const given = await open(manifest);
     this.#current = { step, given, prepared: weights.prepare(given.groups, recipeOf(manifest)) };
     return this.#current;
   }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { RecoveryBudget, type Algorithm, type Backbone, type OptimizerOptions } from '@agentjet/core';
+import { RecoveryBudget, type Algorithm, type Backbone, type OptimizerOptions, type Teacher } from '@agentjet/core';
 import { defaultPolicy, Ledger, type LedgerGroup, type ManifestRecord } from '@agentjet/ledger';
 import {
   addDraws,
@@ -9,7 +9,7 @@ import {
   type RunFolder,
   type TrainingState,
 } from '@agentjet/run-folder';
-import { checkLoss, type BatchSettings, type TokenRecording, type TrainingGroup } from '@agentjet/trainer';
+import { askTeacher, checkLoss, type BatchSettings, type TokenRecording, type TrainingGroup } from '@agentjet/trainer';
 import { batched } from './batched.js';
 import { runLoop, saveCheckpoint } from './loop.js';
 import type { Driver, Journal, MadeStep, Run, LoopTrainer } from './parts.js';
@@ -21,6 +21,8 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
   Partial<BatchSettings> & {
     readonly backbone: Backbone;
     readonly algorithm: Algorithm;
+    /** Scores the samples of an algorithm that needs a teacher. Default: there is none. */
+    readonly teacher?: Teacher | undefined;
     /**
      * Yields complete groups, and begins at the state of the run. The loop takes `groupsPerStep` groups, makes its
      * step, and only then takes more, so a source that samples on demand is on-policy. With `maxStaleness`, the source
@@ -156,6 +158,7 @@ class LocalRun {
   #decided: { readonly groups: readonly TrainingGroup[]; readonly made: Decided } | undefined;
   #evaluated: number;
   #hasEnded = false;
+  #secondsTeacher: number | undefined;
   readonly #left = new AbortController();
   readonly #pace: ReturnType<typeof createPace>;
 
@@ -170,7 +173,10 @@ class LocalRun {
     this.#steps = new StepMaker({
       weights: createStepWeights({ ...options, settings: toSettings(options) }),
       folder: options.run,
-      open: (manifest) => ({ groups: this.#recorder.open(manifest), ...this.#recorder.namesOf(manifest.step) }),
+      open: async (manifest) => ({
+        groups: await this.#score(this.#recorder.open(manifest)),
+        ...this.#recorder.namesOf(manifest.step),
+      }),
       onRefused: 'fail',
     });
     const { ledger, journal } = this.#recorder;
@@ -249,9 +255,21 @@ class LocalRun {
     if (done === true || isCut) return undefined;
     // With batches ahead, this lets the next batch begin before the step occupies the engine.
     if (batchesAhead(this.#options) > 0) await setImmediate();
+    const scored = await this.#score(groups);
     const made = this.#recorder.decide(this.#state.step + 1, groups);
-    this.#decided = { groups, made };
+    this.#decided = { groups: scored, made };
     return { groups: made.groups };
+  }
+
+  /** Lets the teacher score the samples. Without a teacher, the groups stay as they are. */
+  async #score(groups: readonly TrainingGroup[]): Promise<readonly TrainingGroup[]> {
+    const { teacher, loss, packing } = this.#options;
+    if (teacher === undefined) return groups;
+    const startedAt = performance.now();
+    const { temperature = 1 } = loss;
+    const scored = await askTeacher(groups, teacher, { temperature, maxPackTokens: packing.maxPackTokens });
+    this.#secondsTeacher = (performance.now() - startedAt) / 1000;
+    return scored;
   }
 
   #plan(ready: readonly LedgerGroup[]) {
@@ -265,7 +283,12 @@ class LocalRun {
   async #record(manifest: ManifestRecord, { secondsSampling }: MadeStep): Promise<void> {
     const { backbone, observer } = this.#options;
     const isAhead = batchesAhead(this.#options) > 0;
-    const { metrics, groups } = await this.#steps.record(manifest, { secondsSampling, isAhead });
+    const seconds = this.#secondsTeacher;
+    const { metrics, groups } = await this.#steps.record(manifest, {
+      secondsSampling: Math.max(0, secondsSampling - (seconds ?? 0)),
+      isAhead,
+      ...(seconds !== undefined && { more: { seconds_teacher: Math.round(seconds * 1000) / 1000 } }),
+    });
     const { step } = manifest;
     this.#state = { step, policyVersion: backbone.policyVersion, ...takeDraws(this.#state, groups) };
     this.#decided = undefined;

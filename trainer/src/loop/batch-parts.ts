@@ -81,7 +81,10 @@ function packPart(samples: readonly Sample[], packing: PackOptions, backbone: Ba
  * Gives every sample temperatures if any trained token was sampled at another temperature than the loss uses. Otherwise
  * no sample gets temperatures.
  */
-function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepLoss): readonly Sample[] {
+export function withTemperatures(
+  samples: readonly Sample[],
+  { temperature = 1 }: { readonly temperature?: number },
+): readonly Sample[] {
   if (samples.every(({ temperatures }) => temperatures === undefined)) return samples;
   const isOther = ({ temperatures, lossMask }: Sample): boolean =>
     temperatures?.some((value, t) => lossMask[t] === 1 && Math.fround(temperature) !== value) ?? false;

@@ -5,6 +5,7 @@ import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { FreshSamples } from './stale-episodes.js';
+import { teacherMetrics } from './ask-teacher.js';
 import { measureLengthBias } from './length-bias.js';
 import type { LeftOutEpisode } from './left-out.js';
 import type { TrainingGroup } from './training-group.js';
@@ -60,6 +61,7 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
       updates.map(({ metrics }) => metrics),
       result.plannedRate,
     ),
+    ...teacherMetrics(groups),
     seconds_sampling: toMillis(seconds.sampling),
     seconds_packing: toMillis(seconds.packing),
     seconds_training: toMillis(seconds.training),

@@ -1,4 +1,4 @@
-import type { Backbone, Sample, TreePack } from '@agentjet/core';
+import type { BackboneCapabilities, Sample, TreePack } from '@agentjet/core';
 import { packRows } from './pack-rows.js';
 import type { PackOptions } from './check-options.js';
 import { packTrees, type PackReport } from './pack-trees.js';
@@ -8,7 +8,7 @@ import { packTrees, type PackReport } from './pack-trees.js';
  * does.
  */
 export function packFor(
-  { capabilities }: Pick<Backbone, 'capabilities'>,
+  { capabilities }: { readonly capabilities: Pick<BackboneCapabilities, 'takes'> },
   samples: readonly Sample[],
   options: PackOptions,
 ): { readonly packs: readonly TreePack[]; readonly report: PackReport } {

@@ -36,6 +36,7 @@ function createEpisode(
   const random = createRandom(seed);
   const ids = Array.from({ length: 1 + 3 * numTurns }, () => random.int(vocabSize));
   const logprobs = ids.map(() => -0.2 - random.next());
+  const teacherLogprobs = ids.map(() => -0.1 - 2 * random.next());
   const sampleOf = (from: number, end: number): Sample => {
     const pick = (value: (t: number) => number, other: number) =>
       Array.from({ length: end }, (_, t) => (t >= from && t > 0 && t % 3 !== 1 ? value(t) : other));
@@ -46,6 +47,7 @@ function createEpisode(
       ids: Int32Array.from(ids.slice(0, end)),
       lossMask: Uint8Array.from(pick(() => 1, 0)),
       logprobs: Float32Array.from(pick((t) => logprobs[t] ?? 0, 0)),
+      teacherLogprobs: Float32Array.from(pick((t) => teacherLogprobs[t] ?? 0, 0)),
       policyVersions: Int32Array.from(pick(() => 0, -1)),
       advantages: new Float32Array(end),
     };

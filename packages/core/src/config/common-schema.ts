@@ -16,7 +16,7 @@ import {
   topK,
   topP,
 } from './ranges.js';
-import { debug, lora, model, optim, sftSection } from './sections.js';
+import { debug, lora, model, optim, sftSection, teacher } from './sections.js';
 import { setting } from './setting.js';
 import { swarm } from './swarm-schema.js';
 
@@ -389,6 +389,7 @@ export const commonSections = {
     ),
   }),
   trainer_common: trainerCommon,
+  teacher,
   lora,
   swarm,
   sft: sftSection,

@@ -43,6 +43,29 @@ export const model = z.strictObject({
   ),
 });
 
+/** The model that `adv_estimator: distill` learns from. */
+export const teacher = z
+  .strictObject({
+    model: setting(
+      text.nullable(),
+      null,
+      'a model with the vocabulary of model.path, named in the same way. With base_url: its name at the server',
+      { path: 'model' },
+    ),
+    server: setting(
+      z.enum(['vllm', 'tinker']),
+      'vllm',
+      'with base_url: vllm (completions with prompt_logprobs) | tinker (sampling with prompt logprobs)',
+    ),
+    base_url: setting(
+      text.nullable(),
+      null,
+      'a server that gives the logprobs of a prompt, e.g. http://localhost:8000/v1. It must have the vocabulary of model.path. null: the model is opened on this machine by the backbone',
+    ),
+    api_key: setting(text.nullable(), null, 'null: the environment variable TEACHER_API_KEY', { isSecret: true }),
+  })
+  .describe('the model that adv_estimator distill learns from');
+
 /** A value of 1 is refused, because the mean of the gradients would stay 0. */
 const beta = z.number().min(0).lt(1);
 

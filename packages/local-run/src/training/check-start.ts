@@ -19,7 +19,7 @@ export type StartParts = {
 
 /** Throws ConfigError `conflict` if no episode could be trained. Returns notices for the user. */
 export function checkStart(config: CommonConfig, parts: StartParts): readonly string[] {
-  const [problem] = describeGroupSize(config, parts.algorithm);
+  const [problem] = [...describeGroupSize(config, parts.algorithm), ...describeTeacher(config, parts.algorithm)];
   if (problem !== undefined) throw new ConfigError('conflict', problem);
   return describeSettings(config, parts);
 }
@@ -29,7 +29,7 @@ export function checkStart(config: CommonConfig, parts: StartParts): readonly st
  * not refused but reported.
  */
 export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
-  const [problem] = describeServedConflicts(config);
+  const [problem] = [...describeServedConflicts(config), ...describeServedTeacher(parts.algorithm)];
   if (problem !== undefined) throw new ConfigError('conflict', problem);
   return [...describeGroupSize(config, parts.algorithm), ...describeSettings(config, parts)];
 }
@@ -48,6 +48,29 @@ function describeServedConflicts({ rollout, swarm }: CommonConfig): readonly str
           `"rollout.straggler_patience" is ${stragglerPatience}, and a step waits for each of its groups with "swarm.order" drawn. Set it to null, or use "ajet swarm serve" with swarm.order: pool.`,
         ]
       : []),
+  ];
+}
+
+function describeTeacher({ teacher, rollout }: CommonConfig, { name, needsTeacher }: Algorithm): readonly string[] {
+  const isNeeded = needsTeacher === true;
+  if (isNeeded && teacher.model === null)
+    return [`The algorithm "${name}" learns from a teacher, and "teacher.model" is null. Set it.`];
+  if (!isNeeded && teacher.model !== null)
+    return [
+      `"teacher.model" is ${teacher.model}, and the algorithm "${name}" does not learn from a teacher. Set "trainer_common.algorithm.adv_estimator" to distill, or remove teacher.model.`,
+    ];
+  if (isNeeded && rollout.refillGroups > 0)
+    return [
+      `"rollout.refill_groups" is ${rollout.refillGroups}, and a teacher also trains groups whose rewards are all equal. Set it to 0.`,
+    ];
+  return [];
+}
+
+/** A server computes batches without a teacher. */
+function describeServedTeacher({ name, needsTeacher }: Algorithm): readonly string[] {
+  if (needsTeacher !== true) return [];
+  return [
+    `The algorithm "${name}" learns from a teacher, which neither a swarm nor a run of several policies has. Train one model in an ordinary run, or choose another "trainer_common.algorithm.adv_estimator".`,
   ];
 }
 

@@ -52,6 +52,8 @@ export type JudgeOptions = {
   readonly section: Readonly<Record<string, unknown>>;
   /** config.json. */
   readonly model: JsonObject;
+  /** config.json of the teacher, if one is opened on this machine. */
+  readonly teacher?: JsonObject | undefined;
   readonly trains: boolean;
   readonly machine: Machine;
   /** The memory that other processes leave free on the model's device. It replaces the machine's total. */

@@ -14,6 +14,7 @@ import {
 } from '../needs/describe-need.js';
 import { judgeNeed, type JudgeOptions, type NeedVerdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
+import { describeTeacher } from './describe-teacher.js';
 import { resolveModelDir } from './model-dir.js';
 
 export type PreparedModel = {
@@ -67,7 +68,8 @@ export async function judgeModel(
   const { readsWeights = true } = backbone;
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
-  const wanted = await readNeedRequest(described, { config, backbone, trains, memory });
+  const teacher = trains ? await describeTeacher(config, { signal, onNotice }) : undefined;
+  const wanted = await readNeedRequest(described, { config, backbone, trains, memory, teacher });
   const packTokens = wanted && fittingPack(wanted, onNotice);
   const request = wanted && { ...wanted, config: withPacks(config, { packTokens }) };
   const judgeIn = (left?: AvailableMemory): NeedVerdict | undefined => request && judgeNeed({ ...request, left });
@@ -77,7 +79,14 @@ export async function judgeModel(
     const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
     const { numParameters, trainsAdapter = config.lora.rank > 0 } = verdict?.need ?? { numParameters: undefined };
     const disk = verdict && trains ? describeDisk(verdict.need, config.trainerCommon) : undefined;
-    const summary = verdict && [describeNeed(verdict), ...(disk === undefined ? [] : [disk])].join('; ');
+    const ofTeacher = verdict?.need.parts.find(({ name }) => name === 'teacher');
+    const summary =
+      verdict &&
+      [
+        describeNeed(verdict),
+        ...(ofTeacher ? [`the teacher ${config.teacher.model} takes ${formatBytes(ofTeacher.bytes)} of it`] : []),
+        ...(disk === undefined ? [] : [disk]),
+      ].join('; ');
     const hasForecast = trains && verdict !== undefined && verdict.need.place !== 'none';
     const forecast = hasForecast && request !== undefined ? forecastOf(request) : undefined;
     return { modelDir, summary, numParameters, trainsAdapter, packTokens, forecast };
@@ -111,12 +120,14 @@ export function withPacks(config: CommonConfig, { packTokens }: Pick<PreparedMod
   return { ...config, trainerCommon: { ...config.trainerCommon, maxPackTokens: packTokens } };
 }
 
-type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
+type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains' | 'teacher'> & {
+  readonly memory: AvailableMemory;
+};
 
 /** Reads what the estimate needs. Resolves with undefined if it is not known. */
 export async function readNeedRequest(
   modelDir: string,
-  { config, backbone, trains, memory }: JudgedJob,
+  { config, backbone, trains, memory, teacher }: JudgedJob,
 ): Promise<JudgeOptions | undefined> {
   const estimate = await backbone.loadEstimate?.();
   if (estimate === undefined) return undefined;
@@ -125,7 +136,7 @@ export async function readNeedRequest(
   const found = backbone.name === 'torch' ? await readGpus() : null;
   const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };
   const section = sectionOf(config, 'backbones', backbone);
-  return { backbone, estimate, config, section, model, trains, machine: { memory, gpus } };
+  return { backbone, estimate, config, section, model, teacher, trains, machine: { memory, gpus } };
 }
 
 type CheckOptions = {

@@ -11,13 +11,13 @@ import { bundledModelDirs } from '../sources/bundled-models.js';
 import { tellDownload } from '../sources/tell-download.js';
 
 /** Throws if the folder is that of a run, because users easily mistake a run for the model that it made. */
-function refuseRunFolder(folder: string): void {
+function refuseRunFolder(folder: string, setting = 'model.path'): void {
   const pointer = path.join(folder, 'checkpoints', 'latest');
   if (existsSync(path.join(folder, 'config.json')) || !existsSync(pointer)) return;
   const checkpoint = path.join(folder, 'checkpoints', readFileSync(pointer, 'utf8').trim());
   throw new BackboneError(
     'bad_model_files',
-    `model.path ${folder} is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`,
+    `${setting} ${folder} is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`,
   );
 }
 
@@ -26,6 +26,8 @@ export type ModelDirOptions = {
   readonly withWeights?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
+  /** The setting that names the model, for messages. Default: `model.path`. */
+  readonly setting?: string;
 };
 
 /**
@@ -39,7 +41,7 @@ export async function resolveModelDir(modelPath: string, options: ModelDirOption
   const named = parseNamedModel(modelPath);
   if (named !== undefined) return noticing(await resolveNamedModel(named, options), modelPath, options);
   const name = parseModelName(modelPath);
-  if (name === undefined) return findModelDir(modelPath);
+  if (name === undefined) return findModelDir(modelPath, options.setting);
   const { withWeights = true, signal, onNotice } = options;
   const onProgress = tellDownload(modelPath, onNotice);
   try {
@@ -51,14 +53,14 @@ export async function resolveModelDir(modelPath: string, options: ModelDirOption
 
 async function openExisting(modelPath: string, options: ModelDirOptions): Promise<string> {
   if (statSync(modelPath).isDirectory()) {
-    refuseRunFolder(modelPath);
+    refuseRunFolder(modelPath, options.setting);
     return modelPath;
   }
   const format = await findModelFormat(modelPath);
   if (format === undefined)
     throw new BackboneError(
       'bad_model_files',
-      `model.path ${modelPath} is a file. Name the folder that holds config.json and the weights, or a GGUF file.`,
+      `${options.setting ?? 'model.path'} ${modelPath} is a file. Name the folder that holds config.json and the weights, or a GGUF file.`,
     );
   const { withWeights = true, signal, onNotice } = options;
   const { dir } = await format.open(modelPath, { withWeights, signal, onNotice });
@@ -95,12 +97,12 @@ function placesOf(modelPath: string): string {
 }
 
 /** Refuses a string that is neither a folder nor a name of the hub. Throws BackboneError `bad_model_files`. */
-function findModelDir(modelPath: string): string {
+function findModelDir(modelPath: string, setting = 'model.path'): string {
   if (isBundledModel(modelPath)) return bundledModelDirs[modelPath];
   const repair =
     'Correct the path, use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct, or "nano" or "micro", the tiny included models.';
   throw new BackboneError(
     'bad_model_files',
-    `There is no model folder ${modelPath} (model.path)${placesOf(modelPath)}. ${repair}`,
+    `There is no model folder ${modelPath} (${setting})${placesOf(modelPath)}. ${repair}`,
   );
 }

@@ -1,7 +1,7 @@
-import type { MemoryPart, NeedRequest, ResourceNeed } from '@agentjet/core';
+import type { JsonObject, MemoryPart, NeedRequest, ResourceNeed } from '@agentjet/core';
 import { sumParts } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
-import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
+import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
 import { microbatchLimits } from './training/microbatches/microbatch-limits.js';
@@ -51,7 +51,8 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   const config = parseModelConfig(model);
   const shape = readModelShape(model);
   const workload = readWorkload(request, shape.contextLength);
-  const job: Job = { config, shape, workload, hasReference: hasReference(request.config) };
+  const teacher = request.teacher && readTeacher(request.teacher, request);
+  const job: Job = { config, shape, workload, hasReference: hasReference(request.config), teacher };
   const { longestSample, usualSample, treeTokens, packTokens } = workload;
   const expected = largest([
     trainingParts(job, { size: longestSample, depth: longestSample }),
@@ -59,14 +60,29 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   ]);
   const given = Number(section['numThreads'] ?? 0);
   const threads = given > 0 ? given : Math.min(8, cores);
+  const rates = { ...ratesOfCore, cores: threads };
+  const seconds = trains ? stepSecondsOnCpu(shape, workload, rates) : { stepSeconds: null };
   return {
     numParameters: shape.numParameters,
     place: 'host',
     parts: trains ? expected : samplingParts(job),
     ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * shape.numParameters }),
     fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
-    ...(trains ? stepSecondsOnCpu(shape, workload, { ...ratesOfCore, cores: threads }) : { stepSeconds: null }),
+    ...withTeacherSeconds(seconds, teacher && scoringSecondsOnCpu(teacher.shape, teacher.workload, rates)),
   };
+}
+
+/** The teacher reads the samples of the student. */
+function readTeacher(model: JsonObject, request: NeedRequest): Teacher {
+  const shape = readModelShape(model);
+  return { config: parseModelConfig(model), shape, workload: readWorkload(request, shape.contextLength) };
+}
+
+type Seconds = Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds'>;
+
+function withTeacherSeconds({ stepSeconds, trainingSeconds }: Seconds, teacherSeconds = 0): Seconds {
+  if (stepSeconds === null || trainingSeconds === undefined) return { stepSeconds };
+  return { stepSeconds: stepSeconds + teacherSeconds, trainingSeconds };
 }
 
 function largest(alternatives: readonly (readonly MemoryPart[])[]): readonly MemoryPart[] {
@@ -81,7 +97,10 @@ type Job = {
   readonly shape: ModelShape;
   readonly workload: Workload;
   readonly hasReference: boolean;
+  readonly teacher?: Teacher | undefined;
 };
+
+type Teacher = Pick<Job, 'config' | 'shape' | 'workload'>;
 
 /** Counts the weights in single precision, the session's own packed copy, and a tied embedding once more as a table. */
 function openParts({ numParameters, headParameters }: ModelShape): readonly MemoryPart[] {
@@ -119,9 +138,16 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
     { name: 'moments', bytes: 2 * weights },
     { name: 'gradient copies', bytes: 2 * weights },
     ...(job.hasReference ? [{ name: 'reference', bytes: weights + scoring }] : []),
+    ...(job.teacher ? [{ name: 'teacher', bytes: teacherBytes(job.teacher, tree) }] : []),
     { name: 'keys and values', bytes: cacheBytes(job) },
     { name: 'activations', bytes: training },
   ];
+}
+
+/** Counts a thread, the weights, and the values of a forward pass. */
+function teacherBytes(teacher: Teacher, tree: LargestTree): number {
+  const { scoring } = activationBytes(teacher, tree);
+  return threadBytes + teacher.shape.numParameters * bytesPerFloat + scoring;
 }
 
 /**
@@ -129,7 +155,7 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
  * gradient.
  */
 function activationBytes(
-  { config, workload }: Job,
+  { config, workload }: Pick<Job, 'config' | 'workload'>,
   { size, depth }: LargestTree,
 ): { readonly training: number; readonly scoring: number } {
   const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;

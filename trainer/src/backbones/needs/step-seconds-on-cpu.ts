@@ -26,8 +26,38 @@ export function stepSecondsOnCpu(
   const [prompts, answers] = [tasks * promptTokens, episodes * answerTokens];
   const passes = Math.ceil(episodes / episodesAtOnce) * answerTokens;
   const reading = (passes * numParameters * bytesPerFloat) / bytesPerSecond;
-  const attention = numLayers * queryWidth * (longestSample / 2);
-  const forward = 2 * (prompts + answers) * (activeParameters + 2 * attention) + 2 * answers * headParameters;
+  const forward = forwardFlops(
+    { activeParameters, headParameters, numLayers, queryWidth },
+    { prompts, answers, longestSample },
+  );
   const trainingSeconds = (3 * forward) / (trainingFlops * cores);
   return { stepSeconds: reading + forward / (samplingFlops * cores) + trainingSeconds, trainingSeconds };
+}
+
+/** Estimates the time of a model that only scores the tokens of a step. */
+export function scoringSecondsOnCpu(
+  shape: ModelShape,
+  { tasks, promptTokens, episodes, answerTokens, longestSample }: Workload,
+  { trainingFlops, cores }: CpuRates,
+): number {
+  const tokens = { prompts: tasks * promptTokens, answers: episodes * answerTokens, longestSample };
+  return forwardFlops(shape, tokens) / (trainingFlops * cores);
+}
+
+/** Counts multiplications and additions of a forward pass. Only answers need the head. */
+function forwardFlops(
+  {
+    activeParameters,
+    headParameters,
+    numLayers,
+    queryWidth,
+  }: Pick<ModelShape, 'activeParameters' | 'headParameters' | 'numLayers' | 'queryWidth'>,
+  {
+    prompts,
+    answers,
+    longestSample,
+  }: { readonly prompts: number; readonly answers: number; readonly longestSample: number },
+): number {
+  const attention = numLayers * queryWidth * (longestSample / 2);
+  return 2 * (prompts + answers) * (activeParameters + 2 * attention) + 2 * answers * headParameters;
 }

@@ -59,7 +59,7 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     this.#readFurther = options.readFurther;
     this.capabilities = capabilities;
     this.modelDir = modelDir;
-    if (hasProximalLogprobs) this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
+    if (hasProximalLogprobs) this.proximalLogprobs = (packs, temperature) => this.termLogprobs(packs, temperature);
     if (capabilities.trainsTruncation === true)
       this.keptTokens = (packs, sampling) => this.#keptTokens(packs, sampling);
     this.engine = createWorkerEngine(connection, {
@@ -77,7 +77,7 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     return await this.#steps.run(batch.loss.kind === 'slope', () =>
       trainInPasses(batch, {
         ...(this.keptTokens && { keptTokens: this.keptTokens }),
-        termLogprobs: (packs, temperature) => this.#termLogprobs(packs, temperature),
+        termLogprobs: (packs, temperature) => this.termLogprobs(packs, temperature),
         trainStep: (builtIn) => this.#trainStep(builtIn, options.signal),
       }),
     );
@@ -137,7 +137,7 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     }));
   }
 
-  async #termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
+  async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
     const value = await this.#connection.call({ kind: 'term_logprobs', packs: packs.map(toPackMessage), temperature });
     return (value as readonly Uint8Array[]).map(toFloat32);
   }

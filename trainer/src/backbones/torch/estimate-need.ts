@@ -94,11 +94,14 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   const gpus = request.gpus && trainersGpus(request.config.rollout, request.gpus);
   const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
   const sampler = vllmParts(shape, request.config.rollout, workload);
+  const teacher = teacherParts(request);
   const parts = (tokens: number): readonly MemoryPart[] => {
-    if (gpus === null) return cpuParts(shape, request, tokens);
+    if (gpus === null) return [...cpuParts(shape, request, tokens), ...teacher];
     const { answerShare } = workload;
     const trainers = gpuParts(shape, { settings, request, gpus, tokens, answerShare, hasSeveralPacks, sampler });
-    return hasOwnGpus(request.config.rollout) && sumParts(sampler) > sumParts(trainers) ? sampler : trainers;
+    return hasOwnGpus(request.config.rollout) && sumParts(sampler) > sumParts(trainers)
+      ? sampler
+      : [...trainers, ...teacher];
   };
   return {
     numParameters: shape.numParameters,
@@ -109,6 +112,15 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     ...(request.trains ? timeOf(shape, workload, { gpus, cores: request.cores }) : { stepSeconds: null }),
     compiles: request.trains && (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null)),
   };
+}
+
+/** The teacher is a second worker that trains nothing, on the same devices. */
+function teacherParts({ teacher, ...request }: NeedRequest): readonly MemoryPart[] {
+  if (teacher === undefined) return [];
+  const { lora, rollout } = request.config;
+  const config = { ...request.config, lora: { ...lora, rank: 0 }, rollout: { ...rollout, name: 'builtin' as const } };
+  const { parts } = estimateTorch({ ...request, config, model: teacher, trains: false });
+  return [{ name: 'teacher', bytes: sumParts(parts) }];
 }
 
 type OnGpu = {

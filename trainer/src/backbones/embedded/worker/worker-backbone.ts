@@ -42,10 +42,14 @@ export class WorkerBackbone implements Backbone {
     return await this.#steps.run(batch.loss.kind === 'slope', () =>
       trainInPasses(batch, {
         keptTokens: (packs, sampling) => this.keptTokens(packs, sampling),
-        termLogprobs: (packs, temperature) => this.#client.request('termLogprobs', { packs, temperature }),
+        termLogprobs: (packs, temperature) => this.termLogprobs(packs, temperature),
         trainStep: (builtIn) => this.#client.request('trainStep', builtIn, options.signal),
       }),
     );
+  }
+
+  async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
+    return await this.#client.request('termLogprobs', { packs, temperature });
   }
 
   async keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {

@@ -1,0 +1,89 @@
+import {
+  BackboneError,
+  ConfigError,
+  truncationOf,
+  type Algorithm,
+  type Backbone,
+  type CommonConfig,
+  type JsonObject,
+  type Teacher,
+} from '@agentjet/core';
+import type { BackboneEntry } from '@agentjet/inputs';
+import type { JobListener } from '@agentjet/records';
+import { readModelConfig } from '@agentjet/trainer';
+import { resolveModelDir } from './model-dir.js';
+import { openBackbone } from './open-backbone.js';
+import { requireSameVocabulary } from './same-vocabulary.js';
+
+export type OpenTeacherOptions = {
+  readonly algorithm: Pick<Algorithm, 'name' | 'needsTeacher'>;
+  readonly backbone: BackboneEntry;
+  /** The folder of the student. */
+  readonly modelDir: string;
+  readonly emit: JobListener;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Opens `teacher.model` if the algorithm needs a teacher. Rejects with ConfigError `conflict` for a setting that a
+ * teacher cannot be used with, and with BackboneError `other_vocabulary`, `teacher_too_short`, or as `resolveModelDir`
+ * and the backbone do.
+ */
+export async function openTeacher(config: CommonConfig, options: OpenTeacherOptions): Promise<Teacher | undefined> {
+  const { algorithm, modelDir, emit, signal } = options;
+  const { model } = config.teacher;
+  if (algorithm.needsTeacher !== true || model === null) return undefined;
+  requireWholeDistribution(config);
+  const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const find = (withWeights: boolean): Promise<string> =>
+    resolveModelDir(model, { withWeights, signal, onNotice, setting: 'teacher.model' });
+  const described = await find(false);
+  await requireSameVocabulary({ name: config.model.path, dir: modelDir }, { name: model, dir: described });
+  requireContext(config, (await readModelConfig(described)) ?? {});
+  return await openLocalTeacher(config, { ...options, teacherDir: await find(true) });
+}
+
+/** The difference of two logprobs estimates the reverse KL only if tokens were drawn from the whole distribution. */
+function requireWholeDistribution({ rollout }: CommonConfig): void {
+  if (truncationOf(rollout) === undefined) return;
+  throw new ConfigError(
+    'conflict',
+    `"rollout.top_p" is ${rollout.topP} and "rollout.top_k" is ${rollout.topK}, and a teacher scores tokens under its whole distribution. Set rollout.top_p to 1 and rollout.top_k to -1.`,
+  );
+}
+
+/** Throws if the teacher was made for shorter contexts than the student's. */
+function requireContext({ rollout, data, teacher }: CommonConfig, description: JsonObject): void {
+  const most = description['max_position_embeddings'];
+  const needed = Math.min(rollout.maxModelLen, data.maxPromptLength + data.maxResponseLength);
+  if (typeof most !== 'number' || most >= needed) return;
+  throw new BackboneError(
+    'teacher_too_short',
+    `Samples may have ${needed} tokens (data.max_prompt_length + data.max_response_length), and the teacher ${teacher.model} reads at most ${most}. Lower these limits, or choose another teacher.`,
+  );
+}
+
+/** The teacher trains nothing and samples nothing, so it needs no adapter and no server that samples. */
+async function openLocalTeacher(
+  config: CommonConfig,
+  { backbone: entry, emit, signal, teacherDir }: OpenTeacherOptions & { readonly teacherDir: string },
+): Promise<Teacher> {
+  const { model, lora, rollout } = config;
+  const own = {
+    ...config,
+    model: { ...model, path: teacherDir },
+    lora: { ...lora, rank: 0 },
+    rollout: { ...rollout, name: 'builtin' as const },
+  };
+  const backbone = await openBackbone(entry, own, { emit, modelDir: teacherDir, signal });
+  if (backbone.termLogprobs !== undefined) return toTeacher(backbone, backbone.termLogprobs.bind(backbone));
+  await backbone.close();
+  throw new BackboneError(
+    'unsupported_teacher',
+    `The backbone ${entry.name} cannot open a teacher, because it scores no token trees of another model. Use backbone onnx or torch, or a served teacher (teacher.base_url).`,
+  );
+}
+
+function toTeacher(backbone: Backbone, termLogprobs: Teacher['termLogprobs']): Teacher {
+  return { takes: backbone.capabilities.takes, termLogprobs, close: () => backbone.close() };
+}

@@ -1,0 +1,136 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createRandom, type Backbone, type Sample, type Teacher, type TreePack } from '@agentjet/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOnnxBackbone } from '../../backbones/embedded/create-onnx-backbone.js';
+import { askTeacher, teacherMetrics } from '../../loop/ask-teacher.js';
+import type { TrainingGroup } from '../../loop/training-group.js';
+import { createRandomSamples } from '../../testing/random-samples.js';
+import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
+import { createGrpo } from '../grpo/grpo.js';
+import { createDistill } from './distill.js';
+
+const configJson = {
+  model_type: 'qwen2',
+  vocab_size: 11,
+  hidden_size: 8,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  intermediate_size: 16,
+  max_position_embeddings: 128,
+  rms_norm_eps: 1e-6,
+  rope_theta: 10000,
+  tie_word_embeddings: true,
+};
+
+let model: Backbone;
+const asked: TreePack[] = [];
+let teacher: Teacher;
+
+beforeAll(async () => {
+  const modelDir = await mkdtemp(path.join(tmpdir(), 'teacher-'));
+  await writeRandomModelFolder(modelDir, { configJson, seed: 3 });
+  model = await createOnnxBackbone({ modelDir, train: false, isInThread: true, threads: 1 });
+  teacher = {
+    takes: 'packs',
+    termLogprobs: async (packs, temperature) => {
+      asked.push(...packs);
+      return (await model.termLogprobs?.(packs, temperature)) ?? [];
+    },
+    close: () => model.close(),
+  };
+});
+
+afterAll(() => teacher.close());
+
+const toGroup = (samples: readonly Sample[], rewards: readonly number[] = []): TrainingGroup => ({
+  groupId: 'g',
+  episodes: samples.map((sample, index) => ({
+    episodeId: `e${index}`,
+    reward: rewards[index] ?? 0,
+    samples: [{ ...sample, episodeId: `e${index}` }],
+  })),
+});
+
+const samplesOf = (groups: readonly TrainingGroup[]): readonly Sample[] =>
+  groups.flatMap(({ episodes }) => episodes.flatMap(({ samples }) => samples));
+
+const sampleOf = (ids: readonly number[], trained: number): Sample => ({
+  episodeId: 'e',
+  agentName: 'agent',
+  targetTag: 'agent',
+  ids: Int32Array.from(ids),
+  lossMask: Uint8Array.from(ids, (_, t) => (t >= ids.length - trained ? 1 : 0)),
+  logprobs: Float32Array.from(ids, (_, t) => (t >= ids.length - trained ? -0.5 : 0)),
+  policyVersions: Int32Array.from(ids, () => 0),
+  advantages: new Float32Array(ids.length),
+});
+
+describe('a teacher', () => {
+  it('scores every sampled token as it would score its row', async () => {
+    const samples = createRandomSamples(createRandom(1), { numRows: 9, maxLength: 9, vocabSize: 11, numEpisodes: 9 });
+    const scored = samplesOf(await askTeacher([toGroup(samples)], teacher, { temperature: 1, maxPackTokens: 40 }));
+    const expected = await model.logprobs(samples);
+    scored.forEach(({ lossMask, teacherLogprobs = new Float32Array() }, row) => {
+      for (const [t, value] of teacherLogprobs.entries())
+        expect(value).toBeCloseTo(lossMask[t] === 1 ? (expected[row]?.[t] ?? Number.NaN) : 0, 5);
+    });
+  });
+
+  it('computes the tokens that samples share once', async () => {
+    const prompt = [1, 2, 3, 4, 5, 6];
+    const group = toGroup([
+      sampleOf([...prompt, 7, 8], 2),
+      sampleOf([...prompt, 7, 9], 2),
+      sampleOf([...prompt, 3], 1),
+    ]);
+    asked.length = 0;
+    await askTeacher([group], teacher, { temperature: 1, maxPackTokens: 4096 });
+    expect(asked.map(({ ids }) => ids.length)).toEqual([prompt.length + 4]);
+  });
+
+  it('scores a token at the temperature that it was sampled at', async () => {
+    const plain = sampleOf([1, 2, 3], 1);
+    const hot = { ...plain, temperatures: Float32Array.of(0, 0, 2) };
+    const at = async (sample: Sample, temperature: number) => {
+      const [scored] = samplesOf(await askTeacher([toGroup([sample])], teacher, { temperature, maxPackTokens: 64 }));
+      return scored?.teacherLogprobs?.[2];
+    };
+    expect(await at(hot, 1)).toBe(await at(plain, 2));
+    expect(await at(hot, 1)).not.toBe(await at(plain, 1));
+  });
+});
+
+describe('distill', () => {
+  const scored = {
+    ...sampleOf([1, 2, 3, 4], 3),
+    logprobs: Float32Array.of(0, -1, -0.5, -2),
+    teacherLogprobs: Float32Array.of(0, -0.25, -9, -1),
+  };
+  const advantagesOf = (options: Parameters<typeof createDistill>[0], rewards: readonly number[] = []): number[] => {
+    const [first] = createDistill(options).credit(toGroup([scored, scored], rewards));
+    return [...(first?.advantages ?? [])];
+  };
+
+  it('gives each token log teacher - log student, within the limits', () => {
+    expect(advantagesOf({})).toEqual([0, 0.75, -8.5, 1]);
+    expect(advantagesOf({ klPenaltyCoef: 2, clipMin: -5, clipMax: 0.875 })).toEqual([0, 1.5, -10, 1.75]);
+  });
+
+  it('adds the advantages of the rewards with their weight', () => {
+    const rewards = { algorithm: createGrpo({ normalizeByStd: false }), weight: 0.5 };
+    expect(advantagesOf({ rewards }, [1, 0])).toEqual([0, 1, -8.25, 1.25]);
+  });
+
+  it('learns from groups whose rewards are all equal, and refuses samples without scores', () => {
+    expect(advantagesOf({}, [1, 1]).some((value) => value !== 0)).toBe(true);
+    expect(() => createDistill().credit(toGroup([sampleOf([1, 2], 1)]))).toThrow('needs teacherLogprobs');
+  });
+
+  it('reports log student - log teacher as teacher_kl', () => {
+    expect(teacherMetrics([toGroup([scored])])).toEqual({ teacher_kl: (-0.75 + 8.5 - 1) / 3 });
+    expect(teacherMetrics([toGroup([sampleOf([1, 2], 1)])])).toEqual({});
+  });
+});

@@ -1,0 +1,42 @@
+import { ConfigError, defineAlgorithm, openEntry, setting, z } from '@agentjet/core';
+import { grpo } from '../grpo/registration.js';
+
+const notNegative = z.number().min(0);
+
+export const distill = defineAlgorithm({
+  name: 'distill',
+  summary: 'teacher.model scores every sampled token',
+  section: z.strictObject({
+    kl_penalty_coef: setting(notNegative, 1, 'weight of log teacher - log student in the advantage of a token'),
+    reward_coef: setting(
+      notNegative,
+      0,
+      'weight of the advantages of the rewards, as grpo computes them. 0: the rewards have no effect',
+    ),
+    adv_clip_min: setting(
+      z.number().max(0).nullable(),
+      -5,
+      'lower limit of log teacher - log student, in nats. null: none',
+    ),
+    adv_clip_max: setting(notNegative.nullable(), 5, 'its upper limit. null: none'),
+  }),
+  async open({ klPenaltyCoef, rewardCoef, advClipMin, advClipMax }, parts) {
+    requireTeacher(parts.config.teacher.model);
+    const { createDistill } = await import('./distill.js');
+    const algorithm = rewardCoef === 0 ? undefined : await openEntry('algorithms', grpo, parts.config, parts);
+    return createDistill({
+      klPenaltyCoef,
+      clipMin: advClipMin,
+      clipMax: advClipMax,
+      ...(algorithm && { rewards: { algorithm, weight: rewardCoef } }),
+    });
+  },
+});
+
+function requireTeacher(model: string | null): void {
+  if (model !== null) return;
+  throw new ConfigError(
+    'conflict',
+    '"trainer_common.algorithm.adv_estimator" is distill, which learns from a teacher, and "teacher.model" is null. Set teacher.model to a model with the vocabulary of model.path.',
+  );
+}

@@ -1,0 +1,69 @@
+import type { RewardedEpisode, Sample, Teacher } from '@agentjet/core';
+import { packFor } from '../packing/pack-for.js';
+import { withTemperatures } from './batch-parts.js';
+import type { TrainingGroup } from './training-group.js';
+
+export type TeacherQuestion = {
+  /** The temperature of the loss. Each token is scored at the temperature that it was sampled at. */
+  readonly temperature: number;
+  readonly maxPackTokens: number;
+};
+
+/**
+ * Lets the teacher score every sampled token of the groups. The samples of all groups go to the teacher as token trees,
+ * so it computes each shared token once. Rejects with the errors of the teacher.
+ */
+export async function askTeacher(
+  groups: readonly TrainingGroup[],
+  teacher: Teacher,
+  { temperature, maxPackTokens }: TeacherQuestion,
+): Promise<readonly TrainingGroup[]> {
+  const samples = groups.flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
+  const scored = await scoreSamples(samples, teacher, { temperature, maxPackTokens });
+  const scoredOf = new Map(samples.map((sample, row) => [sample, scored[row] ?? sample]));
+  const withScores = (episode: RewardedEpisode): RewardedEpisode => ({
+    ...episode,
+    samples: episode.samples.map((sample) => scoredOf.get(sample) ?? sample),
+  });
+  return groups.map((group) => ({ ...group, episodes: group.episodes.map(withScores) }));
+}
+
+async function scoreSamples(
+  samples: readonly Sample[],
+  teacher: Teacher,
+  { temperature, maxPackTokens }: TeacherQuestion,
+): Promise<readonly Sample[]> {
+  const scores = samples.map(({ ids }) => new Float32Array(ids.length));
+  const { packs } = packFor({ capabilities: teacher }, withTemperatures(samples, { temperature }), {
+    maxPackTokens,
+    weighting: 'row',
+  });
+  const found = packs.length === 0 ? [] : await teacher.termLogprobs(packs, temperature);
+  packs.forEach(({ positions, predictors, terms }, index) => {
+    terms.pair.forEach((pair, k) => {
+      const position = (positions[predictors[pair] ?? 0] ?? 0) + 1;
+      const score = scores[terms.sequence[k] ?? 0];
+      if (score !== undefined) score[position] = found[index]?.[k] ?? Number.NaN;
+    });
+  });
+  return samples.map((sample, row) => ({ ...sample, teacherLogprobs: scores[row] ?? new Float32Array() }));
+}
+
+/**
+ * Returns the metric `teacher_kl`: the mean over the sampled tokens of log student - log teacher, which estimates the
+ * reverse KL in nats. Empty if no teacher scored them.
+ */
+export function teacherMetrics(groups: readonly TrainingGroup[]): Readonly<Record<string, number>> {
+  let [sum, count] = [0, 0];
+  for (const { lossMask, logprobs, teacherLogprobs } of groups.flatMap(({ episodes }) =>
+    episodes.flatMap(({ samples }) => samples),
+  )) {
+    if (teacherLogprobs === undefined) continue;
+    lossMask.forEach((mask, t) => {
+      if (mask !== 1) return;
+      sum += (logprobs[t] ?? 0) - (teacherLogprobs[t] ?? 0);
+      count++;
+    });
+  }
+  return count === 0 ? {} : { teacher_kl: sum / count };
+}
