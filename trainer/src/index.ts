@@ -22,6 +22,9 @@ export { createTinkerBackbone } from './backbones/tinker/create-tinker-backbone.
 export { createVerlBackbone } from './backbones/verl/create-verl-backbone.js';
 export { createTorchBackbone } from './backbones/torch/create-torch-backbone.js';
 
+export { createTinkerTeacher } from './teachers/tinker-teacher.js';
+export { createVllmTeacher, type VllmTeacher } from './teachers/vllm-teacher.js';
+
 export { createModelFolder } from './backbones/embedded/training/create-model-folder.js';
 export { exportModel, readBaseModel, type ExportedModel } from './model-files/export-model.js';
 export { readModelConfig } from './model-files/read-model-config.js';

@@ -107,8 +107,8 @@ export async function withTrainingRun<T>(
 
 /** Opens the teacher first, because it may be refused. */
 async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
-  const { inputs, model, emit, signal } = options;
-  const teacher = await openTeacher(config, { ...inputs, modelDir: model.modelDir, emit, signal });
+  const { inputs, model, chatTokenizer, emit, signal } = options;
+  const teacher = await openTeacher(config, { ...inputs, modelDir: model.modelDir, chatTokenizer, emit, signal });
   try {
     return await openRun(config, { ...options, teacher });
   } catch (error) {

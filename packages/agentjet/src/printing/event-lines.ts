@@ -75,6 +75,7 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
     `loss ${fixed(measured['loss'], 4)}`,
     `grad ${fixed(measured['grad_norm'], 2)}`,
     `entropy ${fixed(measured['entropy'], 3)}`,
+    ...(measured['teacher_kl'] === undefined ? [] : [`teacher_kl ${fixed(measured['teacher_kl'], 3)}`]),
     `tokens ${formatCount(metrics['generated_tokens'] ?? 0)}`,
     `sampling ${formatSeconds(metrics['seconds_sampling'] ?? 0)}`,
     `training ${formatSeconds(metrics['seconds_training'] ?? 0)}${formatWaits(metrics)}`,

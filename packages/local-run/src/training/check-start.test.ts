@@ -65,3 +65,20 @@ it('refuses keep_best if nothing is evaluated', () => {
   expect(() => checkKeepBest(load(best), undefined)).not.toThrow();
   expect(() => checkKeepBest(load(), 0)).not.toThrow();
 });
+
+const distill = { name: 'distill', needsTeacher: true, credit };
+
+it.each([
+  [distill, [], '"teacher.model" is null'],
+  [{ name: 'grpo', credit }, ['teacher.model=nano'], 'the algorithm "grpo" does not learn from a teacher'],
+  [distill, ['teacher.model=nano', 'rollout.refill_groups=2'], '"rollout.refill_groups" is 2'],
+])('refuses a teacher that is missing or has no effect', (algorithm, overrides, message) => {
+  const parts = { algorithm, composition: testComposition as never };
+  expect(() => checkStart(load(...overrides), parts)).toThrow(message);
+});
+
+it('accepts a teacher in an ordinary run, and refuses it in a swarm', () => {
+  const parts = { algorithm: distill, composition: testComposition as never };
+  expect(checkStart(load('teacher.model=nano'), parts)).toEqual([]);
+  expect(() => checkServedStart(load('teacher.model=nano'), parts)).toThrow('neither a swarm nor a run of several');
+});

@@ -12,7 +12,9 @@ import type { BackboneEntry } from '@agentjet/inputs';
 import type { JobListener } from '@agentjet/records';
 import { readModelConfig } from '@agentjet/trainer';
 import { resolveModelDir } from './model-dir.js';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { openBackbone } from './open-backbone.js';
+import { openServedTeacher } from './open-served-teacher.js';
 import { requireSameVocabulary } from './same-vocabulary.js';
 
 export type OpenTeacherOptions = {
@@ -20,6 +22,8 @@ export type OpenTeacherOptions = {
   readonly backbone: BackboneEntry;
   /** The folder of the student. */
   readonly modelDir: string;
+  /** The tokenizer of the student. */
+  readonly chatTokenizer: Pick<ChatTokenizer, 'tokenizer'>;
   readonly emit: JobListener;
   readonly signal?: AbortSignal | undefined;
 };
@@ -30,11 +34,13 @@ export type OpenTeacherOptions = {
  * and the backbone do.
  */
 export async function openTeacher(config: CommonConfig, options: OpenTeacherOptions): Promise<Teacher | undefined> {
-  const { algorithm, modelDir, emit, signal } = options;
-  const { model } = config.teacher;
+  const { algorithm, modelDir, chatTokenizer, emit, signal } = options;
+  const { model, baseUrl } = config.teacher;
   if (algorithm.needsTeacher !== true || model === null) return undefined;
   requireWholeDistribution(config);
   const onNotice = (message: string): void => emit({ type: 'notice', message });
+  if (baseUrl !== null)
+    return await openServedTeacher(config, { model, baseUrl }, { ...chatTokenizer, onNotice, signal });
   const find = (withWeights: boolean): Promise<string> =>
     resolveModelDir(model, { withWeights, signal, onNotice, setting: 'teacher.model' });
   const described = await find(false);

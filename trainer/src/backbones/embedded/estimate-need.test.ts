@@ -123,3 +123,15 @@ it('refuses a shape that the engine does not have', () => {
   );
   expect(() => estimateEmbedded(request)).toThrow('"model_type" of config.json is "gemma3"');
 });
+
+it('counts the weights and the forward pass of a teacher', () => {
+  const work = { groups: 4, episodes: 8, prompt: 384, answer: 256 };
+  const [alone, taught] = [requestOf(shapes.nano, work), requestOf(shapes.nano, work, { teacher: shapes['135M'] })].map(
+    (request) => estimateEmbedded(request),
+  );
+  const teacher = taught?.parts.find(({ name }) => name === 'teacher')?.bytes ?? 0;
+  expect(teacher).toBeGreaterThan(4 * 134e6);
+  expect(sumParts(taught?.parts ?? []) - sumParts(alone?.parts ?? [])).toBeCloseTo(teacher, -3);
+  expect(taught?.stepSeconds).toBeGreaterThan(2 * (alone?.stepSeconds ?? Infinity));
+  expect(taught?.numParameters).toBe(alone?.numParameters);
+});

@@ -25,6 +25,7 @@ export class TinkerSession {
   readonly #id: string;
   readonly #heartbeat: NodeJS.Timeout;
   #models = 0;
+  #samplers = 0;
 
   private constructor(client: TinkerClient, id: string) {
     this.#client = client;
@@ -73,6 +74,19 @@ export class TinkerSession {
     const id = answer['model_id'];
     if (typeof id !== 'string') throw protocolError('create_model gave no "model_id"');
     return new RemoteModel(this.#client, id);
+  }
+
+  /** Opens a sampler of a base model, or of weights at a path on the server. Returns its id. */
+  async openSampler(model: string): Promise<string> {
+    this.#samplers += 1;
+    const answer = await this.#client.post('create_sampling_session', {
+      session_id: this.#id,
+      sampling_session_seq_id: this.#samplers,
+      ...(model.startsWith('tinker://') ? { model_path: model } : { base_model: model }),
+    });
+    const id = answer['sampling_session_id'];
+    if (typeof id !== 'string') throw protocolError('create_sampling_session gave no "sampling_session_id"');
+    return id;
   }
 
   /** Stops the heartbeat. */

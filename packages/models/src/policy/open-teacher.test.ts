@@ -1,0 +1,143 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Backbone } from '@agentjet/core';
+import type { BackboneEntry } from '@agentjet/inputs';
+import { createConfig } from '@agentjet/inputs/testing';
+import { loadChatTokenizer } from '@agentjet/tokenizer';
+import { backbones } from '@agentjet/trainer/registrations';
+import { bundledModelDirs } from '../sources/bundled-models.js';
+import { openTeacher } from './open-teacher.js';
+import { requireSameVocabulary } from './same-vocabulary.js';
+
+const { nano } = bundledModelDirs;
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** Copies nano with another tokenizer.json or config.json. */
+function copyOf(file: string, change: (content: Record<string, never>) => unknown): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'teacher-'));
+  folders.push(dir);
+  cpSync(nano, dir, { recursive: true });
+  const content = JSON.parse(readFileSync(path.join(nano, file), 'utf8')) as Record<string, never>;
+  writeFileSync(path.join(dir, file), JSON.stringify(change(content)));
+  return dir;
+}
+
+type Change = Parameters<typeof createConfig>[0];
+
+const chatTokenizer = await loadChatTokenizer(nano);
+const open = (config: Change, { needsTeacher = true, entry = backbones[0] as BackboneEntry } = {}) =>
+  openTeacher(createConfig(config), {
+    algorithm: { name: 'distill', needsTeacher },
+    backbone: entry,
+    modelDir: nano,
+    chatTokenizer,
+    emit: () => undefined,
+  });
+
+const scoring = (more: object): BackboneEntry =>
+  ({
+    name: 'scripted',
+    open: async () => ({ capabilities: { takes: 'packs' }, close: async () => undefined, ...more }) as Backbone,
+  }) as unknown as BackboneEntry;
+
+describe('openTeacher', () => {
+  it('opens nothing for an algorithm without a teacher', async () => {
+    expect(await open({ teacher: { model: 'nano' } }, { needsTeacher: false })).toBeUndefined();
+  });
+
+  it('opens the model with the backbone of the student, and without its adapter or its other sampler', async () => {
+    const opened: unknown[] = [];
+    const entry = scoring({ termLogprobs: async () => [] });
+    const spied = {
+      ...entry,
+      open: (section: never, parts: never) => (opened.push(parts), entry.open(section, parts)),
+    };
+    const config = {
+      backbone: 'torch',
+      teacher: { model: 'nano' },
+      lora: { rank: 8 },
+      rollout: { name: 'vllm' as const },
+    };
+    expect(await open(config, { entry: spied })).toMatchObject({ takes: 'packs' });
+    expect(opened).toMatchObject([
+      { modelDir: nano, config: { lora: { rank: 0 }, rollout: { name: 'builtin' }, model: { path: nano } } },
+    ]);
+    expect(opened[0]).not.toHaveProperty('optimizer');
+  });
+
+  it('refuses a backbone that cannot score token trees', async () => {
+    await expect(open({ teacher: { model: 'nano' } }, { entry: scoring({}) })).rejects.toThrow(
+      'The backbone scripted cannot open a teacher',
+    );
+  });
+
+  it.each([
+    ['a sampler that cuts distributions', { rollout: { topP: 0.9 } }, '"rollout.top_p" is 0.9'],
+    [
+      'a model with other tokens',
+      { teacher: { model: 'micro' } },
+      'The teacher micro has another vocabulary than nano',
+    ],
+    ['a name that is no model', { teacher: { model: 'nanno' } }, 'There is no model folder nanno (teacher.model)'],
+  ])('refuses %s', async (_, change: Change, message) => {
+    await expect(open({ teacher: { model: 'nano' }, ...change })).rejects.toThrow(message);
+  });
+
+  it('refuses a teacher with a shorter context than samples may have', async () => {
+    const model = copyOf('config.json', (config) => ({ ...config, max_position_embeddings: 64 }));
+    await expect(open({ teacher: { model } })).rejects.toThrow(/Samples may have \d+ tokens .* reads at most 64/);
+  });
+});
+
+it('accepts a teacher with more tokens, and refuses one with fewer', async () => {
+  const wider = copyOf('tokenizer.json', (tokenizer) => ({
+    ...tokenizer,
+    added_tokens: [...(tokenizer['added_tokens'] as never[]), { id: 99_999, content: '<more>' }],
+  }));
+  const [own, other] = [
+    { name: 'nano', dir: nano },
+    { name: 'wider', dir: wider },
+  ];
+  await requireSameVocabulary(own, other);
+  await expect(requireSameVocabulary(other, own)).rejects.toThrow(
+    'token 99999 is "<more>" for the student, and the teacher has no such token',
+  );
+});
+
+describe('a served teacher', () => {
+  const serve = async (textOf: (id: number) => string): Promise<string> => {
+    const server = createServer((request, response) => {
+      void json(request).then((body) => {
+        const { prompt } = body as { readonly prompt: readonly number[] };
+        const entryOf = (id: number) => ({ [id]: { logprob: -1, decoded_token: textOf(id) } });
+        const entries = prompt.map((id, t) => (t === 0 ? null : entryOf(id)));
+        response.end(JSON.stringify({ choices: [{ prompt_logprobs: entries }] }));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    server.unref();
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  };
+
+  it('is accepted if its server decodes the tokens as the student does, and refused otherwise', async () => {
+    const same = await serve((id) => chatTokenizer.tokenizer.decode([id]));
+    const teacher = await open({ teacher: { model: 'big', baseUrl: same } });
+    expect(teacher).toMatchObject({ takes: 'rows' });
+    await teacher?.close();
+    const other = await serve((id) => `t${id}`);
+    await expect(open({ teacher: { model: 'big', baseUrl: other } })).rejects.toThrow(
+      /The teacher big has another vocabulary than model.path: token \d+ is ".*" for the student, and "t\d+"/,
+    );
+  });
+
+  it('is refused for another temperature than 1', async () => {
+    const config = { teacher: { model: 'big', baseUrl: 'http://127.0.0.1:9' }, rollout: { temperature: 0.7 } };
+    await expect(open(config)).rejects.toThrow('"rollout.temperature" is 0.7');
+  });
+});

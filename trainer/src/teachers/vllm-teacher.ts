@@ -1,0 +1,92 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type Teacher } from '@agentjet/core';
+import { createRowTeacher } from './row-teacher.js';
+
+export type VllmTeacherOptions = {
+  /** Such as `http://localhost:8000/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  /** The name of the model at the server. */
+  readonly model: string;
+  /** If it is aborted, requests end. */
+  readonly signal?: AbortSignal | undefined;
+  /** The pause before the first repetition of a request; each later one is twice as long. Default: 500 ms. */
+  readonly pauseMs?: number;
+};
+
+/** What a server says about one token of a prompt. `text` is null if the server does not say it. */
+export type PromptToken = { readonly logprob: number; readonly text: string | null };
+
+export type VllmTeacher = Teacher & {
+  /** Shape [T]: each token of the prompt given those before it. Entry 0 has logprob 0. */
+  readonly scorePrompt: (ids: Int32Array) => Promise<readonly PromptToken[]>;
+};
+
+const mostAttempts = 8;
+
+/**
+ * Makes a teacher of a server with the completions API of vLLM, which gives `prompt_logprobs`. A request is repeated if
+ * the server cannot be reached or is busy. Rejects with BackboneError `unreachable`, `teacher_refused` or
+ * `bad_teacher_answer`.
+ */
+export function createVllmTeacher(options: VllmTeacherOptions): VllmTeacher {
+  const closing = new AbortController();
+  const signals = [closing.signal, ...(options.signal ? [options.signal] : [])];
+  const scorePrompt = async (ids: Int32Array): Promise<readonly PromptToken[]> =>
+    readPrompt(await ask(ids, options, signals), ids, options);
+  const teacher = createRowTeacher({
+    name: options.model,
+    scoreRow: async (ids) => (await scorePrompt(ids)).map(({ logprob }) => logprob),
+    close: async () => closing.abort(),
+  });
+  return { ...teacher, scorePrompt };
+}
+
+async function ask(
+  ids: Int32Array,
+  { baseUrl, apiKey, model, pauseMs = 500 }: VllmTeacherOptions,
+  signals: readonly AbortSignal[],
+): Promise<unknown> {
+  const url = `${baseUrl.replace(/\/+$/, '')}/completions`;
+  const headers = { 'content-type': 'application/json', ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }) };
+  const body = JSON.stringify({ model, prompt: [...ids], max_tokens: 1, temperature: 1, prompt_logprobs: 1 });
+  const signal = AbortSignal.any([...signals]);
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetch(url, { method: 'POST', headers, body, signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return toErrorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
+    });
+    const isAnswer = typeof answer !== 'string';
+    const text = isAnswer ? await answer.text() : answer;
+    if (isAnswer && answer.ok) return parseJson(text);
+    const isBusy = !isAnswer || [408, 429].includes(answer.status) || answer.status >= 500;
+    const what = isAnswer ? `status ${answer.status}: ${cutText(text)}` : text;
+    if (!isBusy)
+      throw new BackboneError('teacher_refused', `The teacher ${model} at ${url} refused to score a row (${what}).`);
+    if (attempt === mostAttempts)
+      throw new BackboneError(
+        'unreachable',
+        `The teacher ${model} at ${url} did not answer in ${mostAttempts} attempts (last: ${what}). Check teacher.base_url, and continue the run with --resume.`,
+      );
+    await wait(pauseMs * 2 ** (attempt - 1), undefined, { signal });
+  }
+}
+
+/** `prompt_logprobs` has an object for each token, with the entry of the token and those of likelier ones. */
+function readPrompt(answer: unknown, ids: Int32Array, { model }: VllmTeacherOptions): readonly PromptToken[] {
+  const choices = isJsonObject(answer) ? answer['choices'] : undefined;
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  const tokens: unknown = isJsonObject(choice) ? choice['prompt_logprobs'] : undefined;
+  if (!Array.isArray(tokens) || tokens.length !== ids.length)
+    throw new BackboneError(
+      'bad_teacher_answer',
+      `The teacher ${model} gave ${Array.isArray(tokens) ? tokens.length : 'no'} prompt_logprobs for a row of ${ids.length} tokens. teacher.server vllm needs a server that gives prompt_logprobs for completions.`,
+    );
+  return Array.from(ids, (id, t) => {
+    if (t === 0) return { logprob: 0, text: null };
+    const entries: unknown = tokens[t];
+    const entry = isJsonObject(entries) ? entries[String(id)] : undefined;
+    const { logprob, decoded_token: text } = isJsonObject(entry) ? entry : {};
+    return { logprob: Number(logprob ?? Number.NaN), text: typeof text === 'string' ? text : null };
+  });
+}
