@@ -46,11 +46,29 @@ describe('options from the YAML with the embedded backbone', () => {
       ppo_epochs: 2,
       loss_agg_mode: 'seq-mean-token-sum-norm',
       loss_scale_factor: 16,
+      optim: { lr: 0.01, lr_scheduler_type: 'warmup_stable_decay', lr_wsd_decay_steps: 2, min_lr_ratio: 0.5 },
+    });
+    expect(metrics.at(-1)?.['policy_version']).toBe(6);
+    expect(metrics.at(-1)?.['kl']).toBeGreaterThan(0);
+    expect(metrics.map((row) => row['learning_rate'])).toEqual([0.01, 0.01, 0.0075]);
+    expect(metrics.every((row) => row['staleness_max'] === 0)).toBe(true);
+  });
+
+  it('GSPO with masked importance weights, KL and entropy: losses that it computes in two passes', async () => {
+    const { metrics } = await trainWith({
+      loss_mode: 'gspo',
+      rollout_is_threshold: 5,
+      rollout_is_threshold_lower: 0.5,
+      use_kl_loss: true,
+      kl_loss_coef: 0.1,
+      entropy_coeff: 0.01,
+      ppo_epochs: 2,
       optim: { lr: 0.01 },
     });
     expect(metrics.at(-1)?.['policy_version']).toBe(6);
     expect(metrics.at(-1)?.['kl']).toBeGreaterThan(0);
-    expect(metrics.every((row) => row['staleness_max'] === 0)).toBe(true);
+    expect(metrics.at(-1)?.['entropy']).toBeGreaterThan(0);
+    expect(metrics.map((row) => row['masked_fraction'])).toEqual([0, 0, 0]);
   });
 
   it('sampling ahead with whitened advantages: episodes carry their versions and are at most as old as allowed', async () => {
@@ -74,15 +92,26 @@ describe('options from the YAML with the embedded backbone', () => {
 
   it.each([
     [
-      'loss_mode: gspo',
-      { loss_mode: 'gspo' },
-      /"trainer_common\.loss_mode" in .*job\.yaml.* is "gspo", which the backbone onnx does not have/,
+      'two limits of one weight',
+      { tis_cap: 2, rollout_is_threshold: 5 },
+      /"trainer_common\.tis_cap" 2 .*job\.yaml.* and .*rollout_is_threshold" 5 .* both limit the importance weight/,
     ],
     [
-      'tis_cap',
-      { tis_cap: 2 },
-      /"trainer_common\.tis_cap" in .*job\.yaml.* is 2, which the backbone onnx does not have/,
+      'a lower limit alone',
+      { rollout_is_threshold_lower: 0.5 },
+      /rollout_is_threshold_lower" 0.5 .*has no effect without "trainer_common.rollout_is_threshold"/,
     ],
+    [
+      'a decay that the schedule does not have',
+      { optim: { lr_wsd_decay_steps: 2 } },
+      /lr_wsd_decay_steps" 2 .*has no effect with "trainer_common.optim.lr_scheduler_type" constant/,
+    ],
+    [
+      'two lengths of the warm-up',
+      { optim: { lr_warmup_steps: 1, lr_warmup_steps_ratio: 0.1 } },
+      /both set the warm-up/,
+    ],
+    ['a least rate of a constant one', { optim: { min_lr_ratio: 0.1 } }, /min_lr_ratio" 0.1 .*whose rate never falls/],
     [
       'a staleness that allows nothing',
       { max_staleness: 1, mini_batch_num: 2 },

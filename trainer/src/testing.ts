@@ -21,5 +21,8 @@ export { engineCases, type EngineSubject, type EngineCaseOptions } from './testi
 export { TinkerServer, type TinkerServerOptions } from './backbones/tinker/testing/tinker-server.js';
 export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';
 export { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer } from './testing/tiny-task.js';
+export { readLossCases } from './losses/read-loss-cases.js';
+export { referenceSlopes, type FixedTerms, type LossCase } from './losses/loss-case.js';
+export { measureLossCase } from './losses/measure-loss-case.js';
 export { plainLoss } from './testing/plain-loss.js';
 export { withoutSeconds } from './testing/without-seconds.js';

@@ -118,7 +118,25 @@ export type LossOptions =
       readonly temperature: number;
       /** Set if top-p or top-k cut the distributions. */
       readonly truncation?: Truncation;
+      /** Replaces PPO's term: see `createPolicySlope` in the trainer. Default: ppo. */
+      readonly objective?: Objective;
+      readonly correction?: ImportanceCorrection;
     };
+
+export type Objective = 'ppo' | 'gspo' | 'cispo' | 'reinforce';
+
+/**
+ * Corrects for the difference between the sampler and the weights that a batch began with: each term is weighted by
+ * w = exp(logprob of these weights - behaviour logprob), held constant, and the loss takes its ratio against these weights.
+ */
+export type ImportanceCorrection = {
+  /** `token`: w of each token | `sequence`: the product over the tokens of its row | `geometric`: their geometric mean. */
+  readonly level: 'token' | 'sequence' | 'geometric';
+  /** `truncate`: a w outside of the limits becomes the nearer limit | `mask`: it becomes 0. */
+  readonly mode: 'truncate' | 'mask';
+  readonly lower: number;
+  readonly upper: number;
+};
 
 /**
  * An algorithm's own loss, as its derivative: shape [K], dLoss_k / dlogprob_k for each term, without the term's
@@ -130,14 +148,32 @@ export type LossOptions =
  * (terms) => terms.logprobs.map((logprob, k) => -Math.exp(logprob - terms.behaviour[k]) * terms.advantages[k])
  * ```
  */
-export type LossSlope = (terms: SlopeTerms) => Float64Array | Float32Array | readonly number[];
+export type LossSlope = (terms: SlopeTerms) => Float64Array | Float32Array | readonly number[] | SlopeReport;
 
-/** The loss that has this slope. A step reports sum_k weight_k * slope_k * logprob_k as its loss, and reports no clipping. */
+/** A slope, and what a step reports about its loss. Each array has shape [K]. */
+export type SlopeReport = {
+  readonly slopes: ArrayLike<number>;
+  /** The values of the loss, without weights. */
+  readonly losses: ArrayLike<number>;
+  /** 1 if a limit took effect on the term. */
+  readonly clipped: Uint8Array;
+  /** Further metrics of the step. */
+  readonly metrics?: Readonly<Record<string, number>>;
+};
+
+/**
+ * The loss that has this slope. Unless the slope reports its losses, a step reports sum_k weight_k * slope_k * logprob_k as
+ * its loss, and no clipping.
+ */
 export type SlopeLoss = {
   readonly kind: 'slope';
   readonly slope: LossSlope;
   readonly temperature: number;
   readonly truncation?: Truncation;
+  /** Terms that are added to the loss, as in a policy loss. Default: none. */
+  readonly penalties?: Pick<Extract<LossOptions, { kind: 'policy' }>, 'klCoef' | 'klEstimator' | 'entropyCoef'>;
+  /** Whether the slope reads `SlopeTerms.proximal`. Default: false. */
+  readonly needsProximal?: boolean;
 };
 
 /** The input of a slope: the terms of all packs of one optimizer step, in order. Each array has shape [K]. */
@@ -146,6 +182,8 @@ export type SlopeTerms = {
   readonly logprobs: Float64Array;
   /** Under the weights that sampled the token. */
   readonly behaviour: Float64Array;
+  /** Under the weights that the batch began with. Absent if these are the present weights. */
+  readonly proximal?: Float64Array;
   readonly advantages: Float64Array;
   readonly weights: Float64Array;
   /** The row of the step that the token belongs to. */
@@ -161,8 +199,12 @@ export type OptimizerOptions = {
   readonly weightDecay: number;
   /** Global gradient norm limit; 0 turns clipping off. */
   readonly maxGradNorm: number;
-  readonly schedule: 'constant' | 'linear' | 'cosine';
+  readonly schedule: 'constant' | 'linear' | 'cosine' | 'warmup_stable_decay';
   readonly warmupSteps: number;
+  /** The share of the rate that a falling schedule ends at. Default: 0. */
+  readonly minRateShare?: number;
+  /** The length of the decay of `warmup_stable_decay`, in optimizer steps. Default: a tenth of `totalSteps`. */
+  readonly decaySteps?: number;
   /** Length of the schedule in optimizer steps; ignored by `constant`. */
   readonly totalSteps: number;
 };
@@ -241,6 +283,10 @@ export type BackboneCapabilities = {
   readonly reportsGradNorm: boolean;
   /** Losses that it can train. `kl` and `entropy` mean a policy loss with that coefficient above 0. */
   readonly losses: readonly ('sft' | 'policy' | 'kl' | 'entropy' | 'slope')[];
+  /** The objectives that it computes itself, in one pass. All others are trained as a slope. Default: ppo. */
+  readonly objectives?: readonly Objective[];
+  /** Whether it computes a truncated correction of tokens itself. Default: false. */
+  readonly truncatesImportance?: boolean;
   /** If true, `onToken` receives each token when it is sampled. If false, it receives all of them at the end. */
   readonly streams: boolean;
   /** Whether it can train tokens that were sampled at a temperature other than 1. Default: true. */

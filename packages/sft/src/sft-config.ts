@@ -21,6 +21,7 @@ export function toSftInput({ experimentName, sft, trainerCommon }: Given) {
       maxStaleness: 0,
       lossMode: 'ppo',
       tisCap: 0,
+      rolloutIsThreshold: 0,
       useKlLoss: false,
       entropyCoeff: 0,
       ...(sft.epochs === 'auto' && keepBest === null && { keepBest: heldOutFigure }),

@@ -28,6 +28,8 @@ export const torchCapabilities: BackboneCapabilities = {
   losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
   streams: true,
   trainsTruncation: true,
+  objectives: ['ppo', 'gspo', 'cispo', 'reinforce'],
+  truncatesImportance: true,
 };
 
 /**
@@ -41,6 +43,7 @@ export const tinkerCapabilities: BackboneCapabilities = {
   losses: ['sft', 'policy', 'kl', 'slope'],
   streams: false,
   trainsTemperatures: false,
+  truncatesImportance: true,
 };
 
 /** verl computes the loss function that this package sends to it, so it supports every part of a loss. */
@@ -50,4 +53,6 @@ export const verlCapabilities: BackboneCapabilities = {
   reportsGradNorm: true,
   losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
   streams: true,
+  objectives: ['ppo', 'gspo', 'cispo', 'reinforce'],
+  truncatesImportance: true,
 };

@@ -1,4 +1,4 @@
-import type { Backbone, Sample, TrainBatch, TreePack } from '@agentjet/core';
+import { BackboneError, type Backbone, type Sample, type TrainBatch, type TreePack } from '@agentjet/core';
 import { withKeptTokens } from '../slope/train-in-passes.js';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packFor } from '../packing/pack-for.js';
@@ -105,11 +105,12 @@ export async function anchorParts(
   loss: StepLoss,
 ): Promise<readonly Part[]> {
   const parts = await keepTokens(given, backbone, loss);
-  if (backbone.proximalLogprobs === undefined || loss.kind !== 'policy') return parts;
-  const proximal = await backbone.proximalLogprobs(
+  const proximal = await proximalLogprobs(
     parts.flatMap(({ packs }) => packs),
-    loss.temperature,
+    backbone,
+    loss,
   );
+  if (proximal === undefined) return parts;
   let next = 0;
   return parts.map((part) => ({
     ...part,
@@ -118,6 +119,21 @@ export async function anchorParts(
       terms: { ...pack.terms, proximal: proximal[next++] ?? new Float32Array() },
     })),
   }));
+}
+
+/** Resolves with undefined if the loss takes its ratio against the weights that sampled. */
+async function proximalLogprobs(
+  packs: readonly TreePack[],
+  backbone: Backbone,
+  loss: StepLoss,
+): Promise<readonly Float32Array[] | undefined> {
+  if (loss.kind === 'policy') return await backbone.proximalLogprobs?.(packs, loss.temperature);
+  if (loss.kind === 'sft' || loss.needsProximal !== true) return undefined;
+  if (backbone.termLogprobs !== undefined) return await backbone.termLogprobs(packs, loss.temperature);
+  throw new BackboneError(
+    'unsupported_loss',
+    'The importance correction needs the logprobs of the weights that a batch began with, and this backbone does not score packs. Set trainer_common.mini_batch_num and trainer_common.ppo_epochs to 1, or turn the correction off.',
+  );
 }
 
 /**

@@ -84,7 +84,7 @@ export function prepareBatch(
   { backbone, algorithm, recordTokens }: BatchTrainerOptions,
 ): PreparedBatch {
   checkLoss({ algorithm, backbone, loss: settings.loss });
-  const loss = chooseLoss({ algorithm, loss: settings.loss });
+  const loss = chooseLoss({ algorithm, backbone, loss: settings.loss });
   const credited = creditGroups(algorithm, groups, settings.whitenAdvantages);
   const packedAt = performance.now();
   const { lengthLimit, numMiniBatches, packing, numEpochs, maxStaleness = Infinity } = settings;

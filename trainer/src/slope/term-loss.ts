@@ -20,7 +20,7 @@ export type TermLoss = {
  */
 export function termLoss(logprob: number, term: Term, options: LossOptions): TermLoss {
   if (options.kind === 'sft') return { loss: -logprob, slope: -1, kl: 0, clipped: false };
-  const policy = clippedPolicyLoss(logprob, term, options);
+  const policy = clippedPolicyLoss(Math.exp(logprob - term.behaviour), term.advantage, options);
   if (options.klCoef === 0) return { ...policy, kl: 0 };
   const kl = klEstimate(term.reference - logprob, options.klEstimator);
   return {
@@ -33,12 +33,12 @@ export function termLoss(logprob: number, term: Term, options: LossOptions): Ter
 
 type PolicyOptions = Extract<LossOptions, { kind: 'policy' }>;
 
-function clippedPolicyLoss(
-  logprob: number,
-  { advantage, behaviour }: Term,
-  { clipLow, clipHigh, dualClip }: PolicyOptions,
-) {
-  const ratio = Math.exp(logprob - behaviour);
+/** Returns PPO's loss of a ratio r, and its derivative by the logprob if r's is r. */
+export function clippedPolicyLoss(
+  ratio: number,
+  advantage: number,
+  { clipLow, clipHigh, dualClip }: Pick<PolicyOptions, 'clipLow' | 'clipHigh' | 'dualClip'>,
+): Omit<TermLoss, 'kl'> {
   const free = ratio * advantage;
   const bounded = Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh) * advantage;
   const clipped = bounded < free;

@@ -9,6 +9,7 @@ import type {
   Backbone,
   LossOptions,
   SlopeLoss,
+  SlopeReport,
   TermReport,
   TrainBatch,
   TrainStepMetrics,
@@ -81,14 +82,37 @@ async function trainBySlope<Metrics extends TrainStepMetrics>(
   const terms = joinTerms(packs);
   const found = concatenate(await passes.termLogprobs(packs, loss.temperature));
   const logprobs = found.map((logprob, k) => (terms.isLeftOut[k] === true ? (terms.behaviour[k] ?? 0) : logprob));
-  const slopes = computeSlopes(batch, logprobs, terms);
-  const metrics = await passes.trainStep({
+  const report = computeSlopes(batch, logprobs, terms);
+  const step = { batch, logprobs, terms, ...report };
+  const metrics = await passes.trainStep({ ...secondPass(step), reportTerms: true });
+  return toSlopeMetrics(metrics, step);
+}
+
+/**
+ * Without penalties, the second pass is a cross entropy. With penalties, it is a policy loss whose behaviour logprobs
+ * are those of the first pass: its ratio is 1, so its gradient is that of -advantage * logprob.
+ */
+function secondPass({ batch, logprobs, terms, slopes }: SlopeStep): BuiltInBatch {
+  const { loss, packs } = batch;
+  const { temperature, truncation, penalties } = loss;
+  if (penalties === undefined)
+    return {
+      ...batch,
+      packs: withTerms(packs, 'weights', (k) => -(terms.weights[k] ?? 0) * (slopes[k] ?? 0)),
+      loss: { kind: 'sft', temperature },
+    };
+  const plain = { kind: 'policy', clipLow: 1, clipHigh: 1, dualClip: 0, temperature } as const;
+  const scored = withTerms(packs, 'logprobs', (k) => logprobs[k] ?? 0);
+  return {
     ...batch,
-    packs: withWeights(packs, (k) => -(terms.weights[k] ?? 0) * (slopes[k] ?? 0)),
-    loss: { kind: 'sft', temperature: loss.temperature },
-    reportTerms: true,
-  });
-  return toSlopeMetrics(metrics, { batch, logprobs, terms, slopes });
+    packs: withTerms(scored, 'advantages', (k) => -(slopes[k] ?? 0)).map(withoutProximal),
+    loss: { ...plain, ...penalties, ...(truncation && { truncation }) },
+    isOnPolicy: true,
+  };
+}
+
+function withoutProximal({ terms: { proximal: _, ...terms }, ...pack }: TreePack): TreePack {
+  return { ...pack, terms };
 }
 
 type JoinedTerms = ReturnType<typeof joinTerms>;
@@ -103,6 +127,9 @@ function joinTerms(packs: readonly TreePack[]) {
     weights: join('weights').map((weight, k) => (isLeftOut[k] === true ? 0 : weight)),
     advantages: join('advantages'),
     behaviour: join('logprobs'),
+    ...(packs.every(({ terms }) => terms.proximal !== undefined) && {
+      proximal: concatenate(packs.map(({ terms }) => terms.proximal ?? new Float32Array())),
+    }),
     sequence: Int32Array.from(packs.flatMap(({ terms }) => [...terms.sequence])),
   };
 }
@@ -111,17 +138,19 @@ function concatenate(parts: readonly Float32Array[]): Float64Array {
   return Float64Array.from(parts.flatMap((part) => [...part]));
 }
 
-function computeSlopes({ loss, isOnPolicy }: SlopeBatch, logprobs: Float64Array, terms: JoinedTerms): Float64Array {
+function computeSlopes({ loss, isOnPolicy }: SlopeBatch, logprobs: Float64Array, terms: JoinedTerms): Slopes {
   const isRounding = (k: number) => isOnPolicy === true && gapAt(logprobs, terms, k) < rounding;
   const steady = logprobs.map((logprob, k) => (isRounding(k) ? (terms.behaviour[k] ?? 0) : logprob));
   const { isLeftOut: _, ...shown } = terms;
-  const slopes = Float64Array.from(loss.slope({ ...shown, logprobs: steady }));
+  const found = loss.slope({ ...shown, logprobs: steady });
+  const report = 'slopes' in found ? found : undefined;
+  const slopes = Float64Array.from('slopes' in found ? found.slopes : found);
   if (slopes.length !== logprobs.length)
     throw badSlope(`it has ${slopes.length} values for ${logprobs.length} terms. Return one for each term.`);
   const at = slopes.findIndex((slope) => !Number.isFinite(slope));
-  if (at < 0) return slopes;
-  const found = `logprob ${steady[at]}, behaviour logprob ${terms.behaviour[at]}, advantage ${terms.advantages[at]}`;
-  throw badSlope(`term ${at} has ${slopes[at]} (${found}). Return finite numbers.`);
+  if (at < 0) return { slopes, report };
+  const values = `logprob ${steady[at]}, behaviour logprob ${terms.behaviour[at]}, advantage ${terms.advantages[at]}`;
+  throw badSlope(`term ${at} has ${slopes[at]} (${values}). Return finite numbers.`);
 }
 
 function badSlope(problem: string): BackboneError {
@@ -132,44 +161,67 @@ function gapAt(logprobs: Float64Array, terms: JoinedTerms, k: number): number {
   return Math.abs((logprobs[k] ?? 0) - (terms.behaviour[k] ?? 0));
 }
 
-/** `weightOf` takes the index of a term among those of all packs. */
-function withWeights(packs: readonly TreePack[], weightOf: (k: number) => number): TreePack[] {
+/** `valueOf` takes the index of a term among those of all packs. */
+function withTerms(
+  packs: readonly TreePack[],
+  name: 'weights' | 'advantages' | 'logprobs',
+  valueOf: (k: number) => number,
+): TreePack[] {
   let first = 0;
   return packs.map((pack) => {
     const start = first;
     first += pack.terms.weights.length;
-    const weights = pack.terms.weights.map((_, index) => weightOf(start + index));
-    return { ...pack, terms: { ...pack.terms, weights } };
+    const values = pack.terms[name].map((_, index) => valueOf(start + index));
+    return { ...pack, terms: { ...pack.terms, [name]: values } };
   });
 }
 
-type SlopeStep = {
+type Slopes = { readonly slopes: Float64Array; readonly report: SlopeReport | undefined };
+
+type SlopeStep = Slopes & {
   readonly batch: SlopeBatch;
   readonly logprobs: Float64Array;
   readonly terms: JoinedTerms;
-  readonly slopes: Float64Array;
 };
 
-/** Replaces the report of the second pass, in which terms are weighted by c, with a report on the original terms. */
-function toSlopeMetrics<Metrics extends TrainStepMetrics>(
-  metrics: Metrics,
-  { batch, logprobs, terms, slopes }: SlopeStep,
-): Metrics {
+/** Replaces the report of the second pass, whose terms are not the original ones, with a report on the original terms. */
+function toSlopeMetrics<Metrics extends TrainStepMetrics>(metrics: Metrics, step: SlopeStep): Metrics {
+  const { batch, logprobs, terms, slopes, report } = step;
   const { terms: reports, ...rest } = metrics;
   const trained = [...terms.weights.keys()].filter((k) => terms.weights[k] !== 0);
   const gaps = trained.map((k) => gapAt(logprobs, terms, k));
   const weight = sum(trained, (k) => terms.weights[k] ?? 0);
-  return {
-    ...rest,
-    loss: sum(trained, (k) => (terms.weights[k] ?? 0) * (slopes[k] ?? 0) * (logprobs[k] ?? 0)),
-    entropy: meanEntropy(reports, terms.weights, weight),
-    kl: 0,
-    clipFraction: 0,
+  const hasPenalties = batch.loss.penalties !== undefined;
+  const weighted = (valueOf: (k: number) => number): number =>
+    sum(trained, (k) => (terms.weights[k] ?? 0) * valueOf(k));
+  const penalties = hasPenalties ? metrics.loss - weighted((k) => slopes[k] ?? 0) : 0;
+  const own = {
+    loss: penalties + weighted((k) => report?.losses[k] ?? (slopes[k] ?? 0) * (logprobs[k] ?? 0)),
+    entropy: hasPenalties ? metrics.entropy : meanEntropy(reports, terms.weights, weight),
+    kl: hasPenalties ? metrics.kl : 0,
+    clipFraction: sum(trained, (k) => report?.clipped[k] ?? 0) / Math.max(trained.length, 1),
     logprobGapMax: gaps.reduce((most, gap) => Math.max(most, gap), 0),
     logprobGapMean: sum(gaps, (gap) => gap) / Math.max(gaps.length, 1),
     trainedTokens: trained.length,
-    ...(batch.reportTerms === true && reports !== undefined && { terms: reports }),
-  } as Metrics;
+    ...(batch.reportTerms === true && reports !== undefined && { terms: toOriginalTerms(reports, step) }),
+  };
+  const further: object = report?.metrics ?? {};
+  return { ...rest, ...further, ...own } as Metrics;
+}
+
+/** Replaces ratios and clips, which the second pass computes for its own terms. */
+function toOriginalTerms(
+  reports: readonly TermReport[],
+  { logprobs, terms, report }: SlopeStep,
+): readonly TermReport[] {
+  let first = 0;
+  return reports.map((each) => {
+    const start = first;
+    first += each.logprobs.length;
+    const ratios = each.ratios.map((_, k) => Math.exp((logprobs[start + k] ?? 0) - (terms.behaviour[start + k] ?? 0)));
+    const clipped = each.clipped.map((_, k) => report?.clipped[start + k] ?? 0);
+    return { ...each, ratios, clipped };
+  });
 }
 
 function meanEntropy(

@@ -24,6 +24,8 @@ class OptimizerConfig:
     schedule: str = "constant"
     warmup_steps: int = 0
     total_steps: int = 0
+    min_rate_share: float = 0.0
+    decay_steps: int = 0
 
 
 @dataclass(frozen=True)

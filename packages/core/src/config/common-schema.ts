@@ -11,12 +11,9 @@ import {
   positive,
   seed,
   share,
-  temperature,
   text,
-  topK,
-  topP,
 } from './ranges.js';
-import { debug, lora, model, optim, sftSection, teacher } from './sections.js';
+import { data, debug, lora, model, optim, rollout, sftSection, teacher } from './sections.js';
 import { setting } from './setting.js';
 import { swarm } from './swarm-schema.js';
 
@@ -29,160 +26,6 @@ import { swarm } from './swarm-schema.js';
 const leavesItsFolder = /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/;
 const folderName = text.refine((name) => !leavesItsFolder.test(name), {
   message: 'a relative folder name below experiment_dir, without ".."',
-});
-
-const data = z.strictObject({
-  train_batch_size: setting(
-    count(65_536),
-    16,
-    'tasks per step, at most the number of training tasks; each is run rollout.num_repeat times',
-  ),
-  max_prompt_length: setting(
-    count(numTokens),
-    1024,
-    'max_prompt_length + max_response_length: maximum tokens of one trained sample',
-  ),
-  max_response_length: setting(count(numTokens), 1024),
-  overlong_sample_policy: setting(
-    z.enum(['error', 'drop_episode', 'truncate']),
-    'error',
-    'what happens to a longer sample: error | drop_episode | truncate (cuts its end). It is counted in the metrics',
-  ),
-});
-
-const rollout = z.strictObject({
-  user_workflow: setting(
-    text.nullable(),
-    null,
-    'path/file.ts->Export: a Workflow class, or a function (task, tuner) => output',
-    { path: 'module' },
-  ),
-  num_repeat: setting(count(4096), 8, 'episodes per task; they form the group whose rewards are compared'),
-  max_env_worker: setting(count(65_536), 64, 'episodes that run at the same time'),
-  temperature: setting(temperature, 1, 'sampling during training; 0 takes the likeliest token, which explores nothing'),
-  top_p: setting(
-    topP,
-    1,
-    'sampling during training. Below 1, the loss, its entropy and its KL are computed over the tokens that top_p and top_k keep. This needs the backbone onnx or torch',
-  ),
-  top_k: setting(topK, -1, '-1 keeps all tokens; a smaller set is trained in the same way as with top_p'),
-  request_sampling: setting(
-    z.enum(['ignore', 'honour']),
-    'ignore',
-    'whether a request of a trained agent may set temperature, top_p, top_k and seed. ignore: these settings decide | honour: the request decides. Tokens that it samples with another top_p or top_k are then not trained',
-  ),
-  max_model_len: setting(
-    z.int().min(2).max(numTokens),
-    2048,
-    'maximum tokens of prompt and answer together, at most the limit of the model',
-  ),
-  max_response_length_in_one_turn: setting(count(numTokens), 256, 'maximum tokens of one answer'),
-  multi_turn: z.strictObject({
-    max_steps: setting(
-      count(1_000_000).nullable(),
-      null,
-      'maximum model calls of one episode; a further call fails the episode. null: no limit',
-    ),
-  }),
-  val_kwargs: z
-    .strictObject({
-      temperature: setting(temperature, 0),
-      top_p: setting(topP, 1),
-      top_k: setting(topK, -1),
-    })
-    .describe('sampling during evaluations'),
-  untrained_models: setting(
-    z.array(text),
-    ['*:untrained'],
-    "model names whose calls are answered but not trained, such as those for titles and summaries, e.g. ['*haiku*']",
-  ),
-  special_tokens_in_text: setting(
-    z.enum(['split', 'as_template', 'refuse']),
-    'split',
-    'special tokens, such as <|im_end|>, in text of users and tools: split (into plain text) | as_template (they can forge turns) | refuse (an error). They are counted',
-  ),
-  episode_timeout: setting(positive.max(mostSeconds), 300, 'seconds; a longer episode is aborted and counts as failed'),
-  failed_episode_policy: setting(
-    z.enum(['partial_group', 'drop_group', 'zero_reward']),
-    'partial_group',
-    'what happens if an agent throws or times out: partial_group (train the other episodes of the task) | drop_group (train none of them) | zero_reward',
-  ),
-  min_group_share: setting(
-    z.number().gt(0).max(1),
-    0.5,
-    "partial_group: the share of a task's episodes that must remain; at least two must remain in any case",
-  ),
-  refill_groups: setting(
-    countOrZero(65_536),
-    0,
-    'maximum number of extra tasks that a step draws to replace tasks whose episodes all got the same reward. They are counted in the metrics',
-  ),
-  max_attempts: setting(
-    count(1000),
-    3,
-    'maximum number of times that an episode is run again, with the same seed, after an outage (connection, quota, service)',
-  ),
-  max_outage: setting(
-    positive.max(mostSeconds).nullable(),
-    1800,
-    'seconds; a longer outage ends the run with a checkpoint. null: the run waits without a limit',
-  ),
-  straggler_patience: setting(
-    positive.max(mostSeconds).nullable(),
-    null,
-    'seconds that the last groups of a step may run after half of its groups are complete. Then they are given up and counted in stale_episodes. This favours short episodes. null: only episode_timeout ends an episode',
-  ),
-  score_patience: setting(
-    positive.max(mostSeconds).nullable(),
-    null,
-    'seconds that an episode waits for a judge that cannot be reached. null: the value of max_outage',
-  ),
-  record: setting(
-    z.boolean(),
-    true,
-    'keep every finished episode on disk until a checkpoint covers it. After a crash, --resume repeats the steps since the checkpoint without sampling their episodes again',
-  ),
-  workflow_processes: setting(
-    countOrZero(1024),
-    0,
-    'processes that run the workflows and their judge, so that a workflow that blocks, crashes or leaks costs only its own episodes. 0: they run in this process',
-  ),
-  group_patience: setting(
-    positive.max(mostSeconds),
-    1800,
-    'swarm: seconds from the first claim of a task until its missing episodes are given up',
-  ),
-  oversubscribe: setting(
-    z.number().min(1).max(16),
-    1,
-    'swarm: groups sampled at the same time, as a multiple of a batch. A value above 1 needs max_staleness',
-  ),
-  name: setting(
-    z.enum(['builtin', 'vllm']),
-    'builtin',
-    'torch only: builtin | vllm, which is faster and must be installed',
-  ),
-  max_num_seqs: setting(
-    count(65_536).nullable(),
-    null,
-    'torch only: maximum answers sampled at the same time per GPU. null: the sampler decides',
-  ),
-  gpu_memory_utilization: setting(
-    z.number().gt(0).max(1).nullable(),
-    null,
-    'torch with vllm: its share of GPU memory. null: 0.45 next to the trainer, 0.9 on separate GPUs',
-  ),
-  num_replicas: setting(
-    count(1024),
-    1,
-    'torch with vllm: servers on each node. An episode stays with one server; if that server fails, another answers its calls',
-  ),
-  tensor_model_parallel_size: setting(count(1024), 1, 'torch with vllm: GPUs per server'),
-  colocated: setting(
-    z.boolean(),
-    true,
-    "torch with vllm: true: vLLM shares the trainer's first GPUs; false: it uses the GPUs after the trainer's",
-  ),
 });
 
 const logger = z.enum(['console', 'tensorboard', 'wandb', 'swanlab']);
@@ -283,12 +126,28 @@ const trainerCommon = z.strictObject({
   loss_mode: setting(
     z.enum(['ppo', 'gspo', 'cispo', 'reinforce']),
     'ppo',
-    'ppo | gspo (needs a clip range near 0.0003) | cispo | reinforce; onnx supports ppo only',
+    'ppo | gspo (needs a clip range near 0.0003) | cispo | reinforce. onnx and tinker compute the last three in two passes',
   ),
   tis_cap: setting(
     offOrFrom(1),
     0,
-    'torch and tinker: limit of the importance weight between trainer and sampler; 2 is usual. The ratio is then taken against the weights that the batch began with. 0: off',
+    'limit of the importance weight between trainer and sampler (TIS); 2 is usual. The ratio is then taken against the weights that the batch began with. 0: off',
+  ),
+  rollout_is_threshold: setting(
+    offOrFrom(1),
+    0,
+    'the same with other ways to limit the weight, e.g. IcePop: 5 with rollout_is_mode mask and rollout_is_threshold_lower 0.5. 0: off',
+  ),
+  rollout_is_threshold_lower: setting(share, 0, 'lower limit of the weight'),
+  rollout_is_mode: setting(
+    z.enum(['truncate', 'mask']),
+    'mask',
+    'a weight outside of the limits: truncate (becomes the limit) | mask (the token is not trained: MIS, IcePop)',
+  ),
+  rollout_is_level: setting(
+    z.enum(['token', 'sequence', 'geometric']),
+    'token',
+    'weight of a token | of a whole sample (product) | geometric (its geometric mean)',
   ),
   use_kl_loss: setting(
     z.boolean(),
@@ -314,9 +173,9 @@ const trainerCommon = z.strictObject({
     'weight of the entropy bonus. A group whose rewards are all equal is skipped and has no bonus',
   ),
   loss_agg_mode: setting(
-    z.enum(['token-mean', 'seq-mean-token-mean', 'seq-mean-token-sum-norm']),
+    z.enum(['token-mean', 'seq-mean-token-mean', 'seq-mean-token-sum', 'seq-mean-token-sum-norm']),
     'token-mean',
-    'token-mean: every trained token has the same weight | seq-mean-token-mean: every episode has the same weight | seq-mean-token-sum-norm: the sum of each episode is divided by a constant length (Dr. GRPO)',
+    'token-mean: every trained token has the same weight | seq-mean-token-mean: every episode has the same weight | seq-mean-token-sum: the sum of each episode, so long ones count more and the gradient is larger | seq-mean-token-sum-norm: the sum of each episode is divided by a constant length (Dr. GRPO)',
   ),
   loss_scale_factor: setting(
     count(numTokens).nullable(),

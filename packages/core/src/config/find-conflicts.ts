@@ -29,6 +29,7 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
   return [
     ...problems,
     ...findOptimizerConflicts(config, locate),
+    ...findCorrectionConflicts(config, locate),
     ...findTruncationConflicts(config, locate),
     ...findReplicaConflicts(config, locate),
     ...findOrderConflicts(config, locate),
@@ -73,6 +74,40 @@ function findOptimizerConflicts(
     messages.push(
       `${shown('trainer_common.optim.lr_warmup_steps', optim.lr_warmup_steps)} leaves no step of "trainer_common.total_training_steps" ${steps} at the full rate. Lower it.`,
     );
+  if (optim.lr_warmup_steps > 0 && optim.lr_warmup_steps_ratio > 0)
+    messages.push(
+      `${shown('trainer_common.optim.lr_warmup_steps', optim.lr_warmup_steps)} and ${shown('trainer_common.optim.lr_warmup_steps_ratio', optim.lr_warmup_steps_ratio)} both set the warm-up. Keep one of them.`,
+    );
+  if (optim.min_lr_ratio > 0 && optim.lr_scheduler_type === 'constant')
+    messages.push(
+      `${shown('trainer_common.optim.min_lr_ratio', optim.min_lr_ratio)} has no effect with "trainer_common.optim.lr_scheduler_type" constant, whose rate never falls. Set it to 0, or choose another schedule.`,
+    );
+  if (optim.lr_wsd_decay_steps !== null && optim.lr_scheduler_type !== 'warmup_stable_decay')
+    messages.push(
+      `${shown('trainer_common.optim.lr_wsd_decay_steps', optim.lr_wsd_decay_steps)} has no effect with "trainer_common.optim.lr_scheduler_type" ${optim.lr_scheduler_type}. Remove it, or choose warmup_stable_decay.`,
+    );
+  return messages.map((message) => ({ code: 'conflict', message }));
+}
+
+/** Both keys limit the same weight, and the other keys have no effect alone. */
+function findCorrectionConflicts(
+  { trainer_common: { tis_cap: cap, rollout_is_threshold: upper, rollout_is_threshold_lower: lower } }: CommonYaml,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  const shown = (key: string, value: number): string =>
+    `"trainer_common.${key}" ${value} (${locate(`trainer_common.${key}`)})`;
+  const messages = [
+    ...(cap > 0 && upper > 0
+      ? [
+          `${shown('tis_cap', cap)} and ${shown('rollout_is_threshold', upper)} both limit the importance weight. Keep one of them.`,
+        ]
+      : []),
+    ...(lower > 0 && upper === 0
+      ? [
+          `${shown('rollout_is_threshold_lower', lower)} has no effect without "trainer_common.rollout_is_threshold". Set rollout_is_threshold, or remove it.`,
+        ]
+      : []),
+  ];
   return messages.map((message) => ({ code: 'conflict', message }));
 }
 

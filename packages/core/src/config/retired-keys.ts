@@ -63,7 +63,6 @@ const adviceByKey: Readonly<Record<string, string>> = {
     'A KL penalty in the reward is not available. "trainer_common.use_kl_loss" with "trainer_common.kl_loss_coef" adds the divergence to the loss instead, which is another objective.',
   'trainer_common.optim.clip_grad': 'Use "trainer_common.optim.grad_clip".',
   'trainer_common.optim.warmup_style': 'Use "trainer_common.optim.lr_scheduler_type".',
-  'trainer_common.optim.lr_warmup_steps_ratio': 'Use "trainer_common.optim.lr_warmup_steps".',
   'debug.debug_vllm_port': 'Use "debug.base_url", which includes the port.',
   'debug.debug_vllm_seed': 'Use "debug.seed".',
   'debug.debug_tensor_parallel_size':
@@ -84,6 +83,7 @@ const estimator = 'trainer_common.algorithm.adv_estimator=';
 
 const adviceByValue: Readonly<Record<string, string>> = {
   'task_reader.type=hf': 'Use "huggingface_dat_repo".',
+  'trainer_common.optim.lr_scheduler_type=wsd': 'Use "warmup_stable_decay".',
   'backbone=trinity': trinity,
   'backbone=trinity_rft': trinity,
   'backbone=trl':
@@ -120,9 +120,12 @@ const adviceByFieldName: Readonly<Record<string, string>> = {
   num_iterations: use('trainer_common.ppo_epochs'),
   learning_rate: use('trainer_common.optim.lr'),
   max_grad_norm: use('trainer_common.optim.grad_clip'),
-  warmup_ratio: use('trainer_common.optim.lr_warmup_steps', 'It counts steps.'),
+  warmup_ratio: use('trainer_common.optim.lr_warmup_steps_ratio'),
   warmup_steps: use('trainer_common.optim.lr_warmup_steps'),
-  lr_warmup_steps_ratio: use('trainer_common.optim.lr_warmup_steps', 'It counts steps.'),
+  lr_warmup_steps_ratio: use('trainer_common.optim.lr_warmup_steps_ratio'),
+  lr_decay_style: use('trainer_common.optim.lr_scheduler_type'),
+  min_lr: use('trainer_common.optim.min_lr_ratio', 'It is a share of the rate.'),
+  num_decay_steps: use('trainer_common.optim.lr_wsd_decay_steps'),
   beta: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
   kl_coef: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
   kl_beta: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),

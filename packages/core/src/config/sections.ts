@@ -1,5 +1,19 @@
 import { z } from 'zod';
-import { count, countOrZero, notNegative, numSteps, numTokens, positive, seed, text } from './ranges.js';
+import {
+  count,
+  countOrZero,
+  mostSeconds,
+  notNegative,
+  numSteps,
+  numTokens,
+  positive,
+  seed,
+  share,
+  temperature,
+  text,
+  topK,
+  topP,
+} from './ranges.js';
 import { setting } from './setting.js';
 
 /** Sections that every configuration has, next to those of `common-schema.ts`. */
@@ -81,14 +95,21 @@ export const optim = z
     weight_decay: setting(notNegative, 0.01),
     grad_clip: setting(notNegative, 1, 'limit of the global gradient norm; 0: off'),
     lr_scheduler_type: setting(
-      z.enum(['constant', 'linear', 'cosine']),
+      z.enum(['constant', 'linear', 'cosine', 'warmup_stable_decay']),
       'constant',
-      'constant | linear | cosine. The last two fall to 0 at the last step. Steps that train nothing count too',
+      'constant | linear | cosine | warmup_stable_decay (WSD). The last three fall until the last step. Steps that train nothing count too',
     ),
     lr_warmup_steps: setting(
       countOrZero(numSteps),
       0,
       'warm-up in optimizer steps. Each step counts as mini_batch_num x ppo_epochs of them, even if it trains nothing',
+    ),
+    lr_warmup_steps_ratio: setting(share, 0, 'warm-up as a share of all optimizer steps, in place of lr_warmup_steps'),
+    min_lr_ratio: setting(share, 0, 'the share of lr that a falling schedule ends at'),
+    lr_wsd_decay_steps: setting(
+      count(numSteps).nullable(),
+      null,
+      'with warmup_stable_decay: the optimizer steps at the end in which the rate falls linearly. null: a tenth of all',
     ),
   })
   .describe('AdamW');
@@ -163,3 +184,159 @@ export const lora = z
     ),
   })
   .describe('torch only');
+
+/** Batches, and the lengths of samples. */
+export const data = z.strictObject({
+  train_batch_size: setting(
+    count(65_536),
+    16,
+    'tasks per step, at most the number of training tasks; each is run rollout.num_repeat times',
+  ),
+  max_prompt_length: setting(
+    count(numTokens),
+    1024,
+    'max_prompt_length + max_response_length: maximum tokens of one trained sample',
+  ),
+  max_response_length: setting(count(numTokens), 1024),
+  overlong_sample_policy: setting(
+    z.enum(['error', 'drop_episode', 'truncate']),
+    'error',
+    'what happens to a longer sample: error | drop_episode | truncate (cuts its end). It is counted in the metrics',
+  ),
+});
+
+/** How episodes are sampled. */
+export const rollout = z.strictObject({
+  user_workflow: setting(
+    text.nullable(),
+    null,
+    'path/file.ts->Export: a Workflow class, or a function (task, tuner) => output',
+    { path: 'module' },
+  ),
+  num_repeat: setting(count(4096), 8, 'episodes per task; they form the group whose rewards are compared'),
+  max_env_worker: setting(count(65_536), 64, 'episodes that run at the same time'),
+  temperature: setting(temperature, 1, 'sampling during training; 0 takes the likeliest token, which explores nothing'),
+  top_p: setting(
+    topP,
+    1,
+    'sampling during training. Below 1, the loss, its entropy and its KL are computed over the tokens that top_p and top_k keep. This needs the backbone onnx or torch',
+  ),
+  top_k: setting(topK, -1, '-1 keeps all tokens; a smaller set is trained in the same way as with top_p'),
+  request_sampling: setting(
+    z.enum(['ignore', 'honour']),
+    'ignore',
+    'whether a request of a trained agent may set temperature, top_p, top_k and seed. ignore: these settings decide | honour: the request decides. Tokens that it samples with another top_p or top_k are then not trained',
+  ),
+  max_model_len: setting(
+    z.int().min(2).max(numTokens),
+    2048,
+    'maximum tokens of prompt and answer together, at most the limit of the model',
+  ),
+  max_response_length_in_one_turn: setting(count(numTokens), 256, 'maximum tokens of one answer'),
+  multi_turn: z.strictObject({
+    max_steps: setting(
+      count(1_000_000).nullable(),
+      null,
+      'maximum model calls of one episode; a further call fails the episode. null: no limit',
+    ),
+  }),
+  val_kwargs: z
+    .strictObject({
+      temperature: setting(temperature, 0),
+      top_p: setting(topP, 1),
+      top_k: setting(topK, -1),
+    })
+    .describe('sampling during evaluations'),
+  untrained_models: setting(
+    z.array(text),
+    ['*:untrained'],
+    "model names whose calls are answered but not trained, such as those for titles and summaries, e.g. ['*haiku*']",
+  ),
+  special_tokens_in_text: setting(
+    z.enum(['split', 'as_template', 'refuse']),
+    'split',
+    'special tokens, such as <|im_end|>, in text of users and tools: split (into plain text) | as_template (they can forge turns) | refuse (an error). They are counted',
+  ),
+  episode_timeout: setting(positive.max(mostSeconds), 300, 'seconds; a longer episode is aborted and counts as failed'),
+  failed_episode_policy: setting(
+    z.enum(['partial_group', 'drop_group', 'zero_reward']),
+    'partial_group',
+    'what happens if an agent throws or times out: partial_group (train the other episodes of the task) | drop_group (train none of them) | zero_reward',
+  ),
+  min_group_share: setting(
+    z.number().gt(0).max(1),
+    0.5,
+    "partial_group: the share of a task's episodes that must remain; at least two must remain in any case",
+  ),
+  refill_groups: setting(
+    countOrZero(65_536),
+    0,
+    'maximum number of extra tasks that a step draws to replace tasks whose episodes all got the same reward. They are counted in the metrics',
+  ),
+  max_attempts: setting(
+    count(1000),
+    3,
+    'maximum number of times that an episode is run again, with the same seed, after an outage (connection, quota, service)',
+  ),
+  max_outage: setting(
+    positive.max(mostSeconds).nullable(),
+    1800,
+    'seconds; a longer outage ends the run with a checkpoint. null: the run waits without a limit',
+  ),
+  straggler_patience: setting(
+    positive.max(mostSeconds).nullable(),
+    null,
+    'seconds that the last groups of a step may run after half of its groups are complete. Then they are given up and counted in stale_episodes. This favours short episodes. null: only episode_timeout ends an episode',
+  ),
+  score_patience: setting(
+    positive.max(mostSeconds).nullable(),
+    null,
+    'seconds that an episode waits for a judge that cannot be reached. null: the value of max_outage',
+  ),
+  record: setting(
+    z.boolean(),
+    true,
+    'keep every finished episode on disk until a checkpoint covers it. After a crash, --resume repeats the steps since the checkpoint without sampling their episodes again',
+  ),
+  workflow_processes: setting(
+    countOrZero(1024),
+    0,
+    'processes that run the workflows and their judge, so that a workflow that blocks, crashes or leaks costs only its own episodes. 0: they run in this process',
+  ),
+  group_patience: setting(
+    positive.max(mostSeconds),
+    1800,
+    'swarm: seconds from the first claim of a task until its missing episodes are given up',
+  ),
+  oversubscribe: setting(
+    z.number().min(1).max(16),
+    1,
+    'swarm: groups sampled at the same time, as a multiple of a batch. A value above 1 needs max_staleness',
+  ),
+  name: setting(
+    z.enum(['builtin', 'vllm']),
+    'builtin',
+    'torch only: builtin | vllm, which is faster and must be installed',
+  ),
+  max_num_seqs: setting(
+    count(65_536).nullable(),
+    null,
+    'torch only: maximum answers sampled at the same time per GPU. null: the sampler decides',
+  ),
+  gpu_memory_utilization: setting(
+    z.number().gt(0).max(1).nullable(),
+    null,
+    'torch with vllm: its share of GPU memory. null: 0.45 next to the trainer, 0.9 on separate GPUs',
+  ),
+  num_replicas: setting(
+    count(1024),
+    1,
+    'torch with vllm: servers on each node. An episode stays with one server; if that server fails, another answers its calls',
+  ),
+  tensor_model_parallel_size: setting(count(1024), 1, 'torch with vllm: GPUs per server'),
+  colocated: setting(
+    z.boolean(),
+    true,
+    "torch with vllm: true: vLLM shares the trainer's first GPUs; false: it uses the GPUs after the trainer's",
+  ),
+});

@@ -2,6 +2,7 @@ import {
   truncationOf,
   type Algorithm,
   type CommonConfig,
+  type ImportanceCorrection,
   type LossOptions,
   type OptimizerOptions,
 } from '@agentjet/core';
@@ -27,12 +28,26 @@ function toLossOptions({ trainerCommon, rollout }: CommonConfig, algorithm: Algo
     // Use 1 for greedy sampling, because the logprobs of greedy answers are those at temperature 1.
     temperature: rollout.temperature === 0 ? 1 : rollout.temperature,
     ...(truncation && { truncation }),
+    ...(trainerCommon.lossMode !== 'ppo' && { objective: trainerCommon.lossMode }),
+    ...correctionOf(trainerCommon),
   };
+}
+
+function correctionOf({
+  tisCap,
+  rolloutIsThreshold: upper,
+  rolloutIsThresholdLower: lower,
+  rolloutIsMode: mode,
+  rolloutIsLevel: level,
+}: CommonConfig['trainerCommon']): { readonly correction?: ImportanceCorrection } {
+  if (tisCap > 0) return { correction: { level: 'token', mode: 'truncate', lower: 0, upper: tisCap } };
+  return upper > 0 ? { correction: { level, mode, lower, upper } } : {};
 }
 
 export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: number): OptimizerOptions {
   const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
   const [beta1, beta2] = optim.betas;
+  const numSteps = totalSteps * miniBatchNum * ppoEpochs;
   return {
     // A run replaces `auto` by a rate for the size of its model. If the size is unknown, `auto` is the rate of the smallest models.
     learningRate: optim.lr === 'auto' ? smallestModelRate : optim.lr,
@@ -42,8 +57,10 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
     weightDecay: optim.weightDecay,
     maxGradNorm: optim.gradClip,
     schedule: optim.lrSchedulerType,
-    warmupSteps: optim.lrWarmupSteps,
-    totalSteps: totalSteps * miniBatchNum * ppoEpochs,
+    warmupSteps: optim.lrWarmupSteps || Math.floor(optim.lrWarmupStepsRatio * numSteps),
+    totalSteps: numSteps,
+    ...(optim.minLrRatio > 0 && { minRateShare: optim.minLrRatio }),
+    ...(optim.lrWsdDecaySteps !== null && { decaySteps: optim.lrWsdDecaySteps }),
   };
 }
 
@@ -64,6 +81,7 @@ type Settings = Pick<
 
 function toNormalization({ trainerCommon, data }: CommonConfig): Normalization {
   const { lossAggMode, lossScaleFactor } = trainerCommon;
+  if (lossAggMode === 'seq-mean-token-sum') return { constantLength: 1 };
   if (lossAggMode === 'seq-mean-token-sum-norm') return { constantLength: lossScaleFactor ?? data.maxResponseLength };
   return lossAggMode === 'token-mean' ? 'token' : 'sequence';
 }

@@ -75,6 +75,7 @@ async function openLocalTeacher(
   { backbone: entry, emit, signal, teacherDir }: OpenTeacherOptions & { readonly teacherDir: string },
 ): Promise<Teacher> {
   const { model, lora, rollout } = config;
+  if (entry.readsWeights === false) throw unsupported(entry.name, 'the weights of its models are on a server');
   const own = {
     ...config,
     model: { ...model, path: teacherDir },
@@ -84,9 +85,13 @@ async function openLocalTeacher(
   const backbone = await openBackbone(entry, own, { emit, modelDir: teacherDir, signal });
   if (backbone.termLogprobs !== undefined) return toTeacher(backbone, backbone.termLogprobs.bind(backbone));
   await backbone.close();
-  throw new BackboneError(
+  throw unsupported(entry.name, 'it does not score packs');
+}
+
+function unsupported(backbone: string, reason: string): BackboneError {
+  return new BackboneError(
     'unsupported_teacher',
-    `The backbone ${entry.name} cannot open a teacher, because it scores no token trees of another model. Use backbone onnx or torch, or a served teacher (teacher.base_url).`,
+    `The backbone ${backbone} cannot open a teacher, because ${reason}. Use backbone onnx or torch, or a served teacher (teacher.base_url).`,
   );
 }
 

@@ -17,7 +17,7 @@ export const onnx = defineBackbone({
   }),
   freeOnResume: ['num_threads'],
   capabilities: embeddedCapabilities,
-  allows: { 'trainer_common.loss_mode': ['ppo'], 'trainer_common.tis_cap': [0], 'lora.rank': [0] },
+  allows: { 'lora.rank': [0] },
   loadEstimate: async () => (await import('./estimate-need.js')).estimateEmbedded,
   async open({ numThreads }, { config, modelDir, optimizer }) {
     const { createOnnxBackbone } = await import('./create-onnx-backbone.js');

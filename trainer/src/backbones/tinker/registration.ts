@@ -56,7 +56,6 @@ export const tinker = defineBackbone({
     });
   },
   allows: {
-    'trainer_common.loss_mode': ['ppo'],
     'trainer_common.entropy_coeff': [0],
     'lora.rank': [0],
     'rollout.temperature': [1],

@@ -83,8 +83,7 @@ export class TinkerBackbone implements Backbone {
     this.#live = live;
     this.#turns = parts.seam.encoding === 'averages' ? new Turns() : undefined;
     this.capabilities = { ...tinkerCapabilities, reportsGradNorm: parts.seam.isChecked };
-    if (parts.tisCap > 0)
-      this.proximalLogprobs = (packs) => this.#alone(() => this.#untilKept(() => this.#termLogprobs(packs)));
+    if (parts.tisCap > 0) this.proximalLogprobs = (packs) => this.termLogprobs(packs);
     this.engine = createTinkerEngine({
       ...parts,
       sampler: () => this.#live.sampler,
@@ -185,6 +184,10 @@ export class TinkerBackbone implements Backbone {
       await this.#recover(toErrorMessage(error));
       return await run();
     }
+  }
+
+  async termLogprobs(packs: readonly TreePack[]): Promise<readonly Float32Array[]> {
+    return await this.#alone(() => this.#untilKept(() => this.#termLogprobs(packs)));
   }
 
   async #trainStep(batch: BuiltInBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {

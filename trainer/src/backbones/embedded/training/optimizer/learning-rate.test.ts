@@ -31,3 +31,21 @@ test('linear and cosine end at zero, constant does not end', () => {
 test('no warmup starts at the full rate', () => {
   expect(learningRateAt({ ...options, warmupSteps: 0 }, 0)).toBe(1);
 });
+
+test('a falling schedule ends at the least rate and stays there', () => {
+  const at = (schedule: OptimizerOptions['schedule'], step: number) =>
+    learningRateAt({ ...options, schedule, minRateShare: 0.1 }, step);
+  expect([at('linear', 4), at('linear', 12), at('linear', 13)]).toEqual([1, 0.1, 0.1]);
+  expect(at('linear', 8)).toBeCloseTo(0.55, 12);
+  expect(at('cosine', 8)).toBeCloseTo(0.55, 12);
+  expect(at('cosine', 99)).toBeCloseTo(0.1, 12);
+  expect(at('constant', 13)).toBe(1);
+});
+
+test('warmup_stable_decay keeps the full rate until its decay', () => {
+  const at = (step: number, decaySteps?: number) =>
+    learningRateAt({ ...options, schedule: 'warmup_stable_decay', ...(decaySteps && { decaySteps }) }, step);
+  expect([0, 3, 4, 8, 9, 10, 11, 12, 13].map((step) => at(step, 4))).toEqual([0.25, 1, 1, 1, 0.75, 0.5, 0.25, 0, 0]);
+  expect([9, 10, 11, 12].map((step) => at(step))).toEqual([1, 1, 0.5, 0]); // a tenth of 12 steps, rounded up
+  expect(at(5, 100)).toBe(0.875); // the decay begins after the warmup
+});

@@ -4,14 +4,26 @@ import type { OptimizerOptions } from '@agentjet/core';
 
 /**
  * Returns the rate of step `step`, counted from 0. During warmup it is (step + 1) / warmupSteps of the full rate. Then
- * it is constant, or falls to 0 at `totalSteps`, either linearly or along half a cosine (Loshchilov and Hutter 2017).
- * After `totalSteps` it is 0.
+ * it is constant, or falls until `totalSteps`: linearly, along half a cosine (Loshchilov and Hutter 2017), or linearly
+ * in the last `decaySteps` alone (warmup-stable-decay: Hu et al. 2024, "MiniCPM"; the linear decay: Hägele et al. 2024,
+ * "Scaling Laws and Compute-Optimal Training Beyond Fixed Training Durations"). It falls to `minRateShare` of the full
+ * rate and stays there.
  */
 export function learningRateAt(options: OptimizerOptions, step: number): number {
-  const { learningRate, schedule, warmupSteps, totalSteps } = options;
+  const { learningRate, schedule, warmupSteps, totalSteps, minRateShare = 0 } = options;
   if (step < warmupSteps) return (learningRate * (step + 1)) / warmupSteps;
   if (schedule === 'constant') return learningRate;
-  const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
-  const share = schedule === 'linear' ? 1 - progress : (1 + Math.cos(Math.PI * progress)) / 2;
-  return learningRate * share;
+  const progress = Math.max(0, Math.min(1, (step - startOf(options)) / Math.max(1, totalSteps - startOf(options))));
+  const share = schedule === 'cosine' ? (1 + Math.cos(Math.PI * progress)) / 2 : 1 - progress;
+  return learningRate * (minRateShare + (1 - minRateShare) * share);
+}
+
+/** Returns the step from which the rate falls. */
+function startOf({
+  schedule,
+  warmupSteps,
+  totalSteps,
+  decaySteps = Math.ceil(totalSteps / 10),
+}: OptimizerOptions): number {
+  return schedule === 'warmup_stable_decay' ? Math.max(warmupSteps, totalSteps - decaySteps) : warmupSteps;
 }

@@ -1,0 +1,35 @@
+import type { BackboneCapabilities, LossOptions, SlopeLoss } from '@agentjet/core';
+import { createPolicySlope } from './policy-slope.js';
+
+/** What a backbone computes itself. */
+type Computes = Pick<BackboneCapabilities, 'objectives' | 'truncatesImportance'>;
+
+type PolicyLoss = Extract<LossOptions, { kind: 'policy' }>;
+
+/**
+ * Returns the loss as the backbone trains it: itself if the backbone computes its objective and correction, and
+ * otherwise its slope. A backbone that computes them reads them from its own settings.
+ */
+export function toTrainedLoss(loss: LossOptions, capabilities: Computes): LossOptions | SlopeLoss {
+  if (loss.kind === 'sft') return loss;
+  const { objective, correction, ...plain } = loss;
+  if (isComputed(loss, capabilities)) return plain;
+  const { klCoef, klEstimator, entropyCoef, temperature, truncation } = plain;
+  return {
+    kind: 'slope',
+    slope: createPolicySlope(loss),
+    temperature,
+    needsProximal: correction !== undefined,
+    ...((klCoef !== 0 || entropyCoef !== 0) && { penalties: { klCoef, klEstimator, entropyCoef } }),
+    ...(truncation && { truncation }),
+  };
+}
+
+/** Returns whether the backbone computes the objective and the correction of the loss itself. */
+export function isComputed(
+  { objective = 'ppo', correction }: PolicyLoss,
+  { objectives = ['ppo'], truncatesImportance = false }: Computes,
+): boolean {
+  const isTruncated = correction?.mode === 'truncate' && correction.level === 'token' && correction.lower === 0;
+  return objectives.includes(objective) && (correction === undefined || (isTruncated && truncatesImportance));
+}
