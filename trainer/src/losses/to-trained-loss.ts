@@ -12,7 +12,7 @@ type PolicyLoss = Extract<LossOptions, { kind: 'policy' }>;
  */
 export function toTrainedLoss(loss: LossOptions, capabilities: Computes): LossOptions | SlopeLoss {
   if (loss.kind === 'sft') return loss;
-  const { objective, correction, ...plain } = loss;
+  const { objective: _objective, correction, ...plain } = loss;
   if (isComputed(loss, capabilities)) return plain;
   const { klCoef, klEstimator, entropyCoef, temperature, truncation } = plain;
   return {

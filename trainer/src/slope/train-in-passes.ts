@@ -111,7 +111,8 @@ function secondPass({ batch, logprobs, terms, slopes }: SlopeStep): BuiltInBatch
   };
 }
 
-function withoutProximal({ terms: { proximal: _, ...terms }, ...pack }: TreePack): TreePack {
+function withoutProximal(pack: TreePack): TreePack {
+  const { proximal: _proximal, ...terms } = pack.terms;
   return { ...pack, terms };
 }
 
