@@ -38,7 +38,7 @@ export type TrainingRun = {
   readonly backbone: Backbone;
   readonly algorithm: Algorithm;
   /** Undefined if the algorithm needs none. */
-  readonly teacher: Teacher | undefined;
+  readonly teacher?: Teacher | undefined;
   /** The engine that episodes sample from: the backbone's engine, with a check that it still answers. */
   readonly watched: WatchedEngine;
   /** Undefined for a new run. */

@@ -84,7 +84,7 @@ describe('openTeacher', () => {
       { teacher: { model: 'micro' } },
       'The teacher micro has another vocabulary than nano',
     ],
-    ['a name that is no model', { teacher: { model: 'nanno' } }, 'There is no model folder nanno (teacher.model)'],
+    ['a name without a model', { teacher: { model: 'nanno' } }, 'There is no model folder nanno (teacher.model)'],
   ])('refuses %s', async (_, change: Change, message) => {
     await expect(open({ teacher: { model: 'nano' }, ...change })).rejects.toThrow(message);
   });
