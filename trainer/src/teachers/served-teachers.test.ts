@@ -59,7 +59,7 @@ async function scoresOf(teacher: Teacher, samples: readonly Sample[]): Promise<n
 
 const expected = (ids: readonly number[]): number[] => ids.map((id, t) => (t < 2 ? 0 : Math.fround(logprobAt(id, t))));
 
-describe('a teacher behind the completions of vLLM', () => {
+describe('a teacher of the completions of vLLM', () => {
   const create = () => createVllmTeacher({ baseUrl: `${baseUrl}/v1/`, apiKey: 'key', model: 'big', pauseMs: 1 });
   beforeEach(() => {
     answerOf = ({ body: { prompt } }) => ({
@@ -120,7 +120,7 @@ describe('a teacher behind the completions of vLLM', () => {
   });
 });
 
-describe('a teacher behind the Tinker API', () => {
+describe('a teacher of the Tinker API', () => {
   beforeEach(() => {
     answerOf = ({ url, body: { prompt } }) => {
       if (url.endsWith('/create_session')) return { session_id: 's' };

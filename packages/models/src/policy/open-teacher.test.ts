@@ -19,11 +19,11 @@ const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 /** Copies nano with another tokenizer.json or config.json. */
-function copyOf(file: string, change: (content: Record<string, never>) => unknown): string {
+function copyOf(file: string, change: (content: Readonly<Record<string, unknown>>) => unknown): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'teacher-'));
   folders.push(dir);
   cpSync(nano, dir, { recursive: true });
-  const content = JSON.parse(readFileSync(path.join(nano, file), 'utf8')) as Record<string, never>;
+  const content = JSON.parse(readFileSync(path.join(nano, file), 'utf8')) as Readonly<Record<string, unknown>>;
   writeFileSync(path.join(dir, file), JSON.stringify(change(content)));
   return dir;
 }
@@ -58,11 +58,11 @@ describe('openTeacher', () => {
       ...entry,
       open: (section: never, parts: never) => (opened.push(parts), entry.open(section, parts)),
     };
-    const config = {
+    const config: Change = {
       backbone: 'torch',
       teacher: { model: 'nano' },
       lora: { rank: 8 },
-      rollout: { name: 'vllm' as const },
+      rollout: { name: 'vllm' },
     };
     expect(await open(config, { entry: spied })).toMatchObject({ takes: 'packs' });
     expect(opened).toMatchObject([
@@ -98,7 +98,7 @@ describe('openTeacher', () => {
 it('accepts a teacher with more tokens, and refuses one with fewer', async () => {
   const wider = copyOf('tokenizer.json', (tokenizer) => ({
     ...tokenizer,
-    added_tokens: [...(tokenizer['added_tokens'] as never[]), { id: 99_999, content: '<more>' }],
+    added_tokens: [...(tokenizer['added_tokens'] as readonly object[]), { id: 99_999, content: '<more>' }],
   }));
   const [own, other] = [
     { name: 'nano', dir: nano },

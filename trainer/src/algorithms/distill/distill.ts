@@ -3,7 +3,7 @@ import { BackboneError, type Algorithm, type EpisodeGroup, type Sample } from '@
 export type DistillOptions = {
   /** Weight of the teacher. Defaults to 1. */
   readonly klPenaltyCoef?: number;
-  /** Limits of the difference of a token, in nats. Null, the default, is no limit. */
+  /** Limits of the difference of a token, in nats. With null, the default, there is none. */
   readonly clipMin?: number | null;
   readonly clipMax?: number | null;
   /** An algorithm that credits the rewards, and the weight of its advantages. Default: rewards have no effect. */
