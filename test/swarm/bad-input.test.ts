@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { LmdbStore, type LmdbStoreOptions } from '@agentjet/ledger';
-import { putFormat } from '@agentjet/ledger/testing';
+import { putMeta } from '@agentjet/ledger/testing';
 import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { errorCodes, errorSchema } from '@agentjet/swarm-wire';
@@ -369,10 +369,10 @@ async function stopUsed(): Promise<string> {
 it('a store of another format is refused, and opened again by the version that wrote it', async () => {
   const file = await stopUsed();
   for (const other of ['agentjet-ledger-99', 'agentjet-ledger-1']) {
-    await putFormat(file, other);
+    await putMeta(file, 'format', other);
     await expect(start()).rejects.toMatchObject({ code: 'other_format' });
   }
-  await putFormat(file, 'agentjet-ledger-7');
+  await putMeta(file, 'format', 'agentjet-ledger-8');
   expect((await start()).swarm?.describe().account).toMatchObject({ acknowledged: 1 });
 });
 

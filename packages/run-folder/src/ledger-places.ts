@@ -8,8 +8,9 @@ import { parse } from 'yaml';
  * or otherwise a folder in `swarm.store_dir` that has the name of the run.
  */
 
+/** Returns whether a folder has a ledger, which may be damaged: its head alone is a ledger without files. */
 export const hasLedger = (dir: string): boolean =>
-  existsSync(dir) && readdirSync(dir).some((name) => /^\d{6}\.mdb$/.test(name));
+  existsSync(dir) && readdirSync(dir).some((name) => /^(\d{6}\.mdb|head)$/.test(name));
 
 /** Returns the folder of the ledger for a new served run. */
 export function newLedgerOf(runDir: string, storeDir: string | null): string {

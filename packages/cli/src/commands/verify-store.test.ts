@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ledger, LmdbStore, recover, StoreWriter } from '@agentjet/ledger';
@@ -53,6 +53,17 @@ it('says where every acknowledged episode is', async () => {
     acknowledged: 3,
     dropped_by_reason: { failed: 1 },
   });
+});
+
+it('says that an emptied or removed file is missing', async () => {
+  await writeRun();
+  const file = path.join(run, 'ledger', '000000.mdb');
+  for (const damage of [() => truncate(file), () => rm(file)]) {
+    await damage();
+    expect(await verifyRunStore(run, { json: true })).toBe(1);
+    const problem = expect.stringContaining('its file 000000.mdb is missing or empty') as string;
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ sound: false, problem });
+  }
 });
 
 it('names the first record that is wrong', async () => {

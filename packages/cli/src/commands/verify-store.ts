@@ -1,17 +1,26 @@
 import { AgentJetError } from '@agentjet/core';
-import { LmdbStore, verifyStore, type PolicyVerdict, type StoreVerdict } from '@agentjet/ledger';
+import { LmdbStore, StoreError, verifyStore, type PolicyVerdict, type StoreVerdict } from '@agentjet/ledger';
 import { findLedgerOfRun, hasLedger, type LedgerOfRun } from '@agentjet/run-folder';
 import type { VerifyFlags } from '../swarm-program.js';
 
 /** `ajet swarm verify` folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
 export async function verifyRunStore(run: string, { json = false }: VerifyFlags): Promise<number> {
-  const store = await LmdbStore.open(findStore(run).dir, { isReadOnly: true });
+  const verdict = await verdictOf(findStore(run).dir);
+  console.log(json ? JSON.stringify(toReport(verdict)) : describe(verdict));
+  return verdict.isSound ? 0 : 1;
+}
+
+async function verdictOf(dir: string): Promise<StoreVerdict> {
   try {
-    const verdict = verifyStore(store);
-    console.log(json ? JSON.stringify(toReport(verdict)) : describe(verdict));
-    return verdict.isSound ? 0 : 1;
-  } finally {
-    await store.close();
+    const store = await LmdbStore.open(dir, { isReadOnly: true });
+    try {
+      return verifyStore(store);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'damaged') return { isSound: false, problem: error.message };
+    throw error;
   }
 }
 

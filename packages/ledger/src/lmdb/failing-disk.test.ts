@@ -9,7 +9,9 @@ import { expect, it, vi } from 'vitest';
 import type { StoreEntry } from '../store/entry.js';
 import { recover } from '../store/recover.js';
 import { inFolder } from '../testing/in-folder.js';
+import { putMeta } from '../testing/put-meta.js';
 import { LmdbStore } from './lmdb-store.js';
+import { headOf, StoreHead } from './store-head.js';
 
 const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
@@ -77,11 +79,8 @@ it('writes entries again that may not be synced, even if an earlier recovery was
     await store.commit([checkpoint(1)]);
     await store.commit([checkpoint(2)]);
     await store.close();
-    const { open } = await import('lmdb');
-    const database = open<Buffer>({ path: firstFile(dir), encoding: 'binary' });
-    await database.put(['meta', 'synced'], Buffer.from('0'));
-    await database.put(['meta', 'sealed'], Buffer.from('true'));
-    await database.close();
+    await putMeta(firstFile(dir), 'synced', 0);
+    await putMeta(firstFile(dir), 'sealed', true);
     const killed = await openOwned(dir); // this one was killed before it wrote anything
     await killed.close();
     const next = await LmdbStore.open(dir, { takeOver: true });
@@ -133,7 +132,8 @@ it.runIf(process.platform === 'linux')(
         await store.close();
       });
       expect(begun).toEqual(['runs', path.basename(above), 'ledger', 'ledger']);
-      rmSync(path.join(dir, '000001.mdb')); // as if the process was killed before it made this file
+      for (const name of [path.join(dir, '000001.mdb'), headOf(dir)]) rmSync(name);
+      StoreHead.open(dir).reach({ file: 0, commits: 1 }); // as if the process was killed before it made the second file
       expect(await syncedIn(async () => (await openOwned(dir)).close())).toEqual(['000000.mdb', 'ledger']);
     }),
 );

@@ -1,16 +1,22 @@
 import { statSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import type { Key, RootDatabase } from 'lmdb';
 import { decodeRecord, encodeRecord, type StoreEntry } from '../store/entry.js';
 import { Scratch } from '../store/scratch.js';
 import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane } from '../store/store.js';
+import type { LedgerRecord } from '../records.js';
+import { checkPages } from './check-pages.js';
+import { fromValue, toValue } from './checked-value.js';
 import { letGoOf, reasonOfFailedWrite } from './failed-write.js';
-import type { OpenFile } from './open-database.js';
+import { restore, type OpenFile } from './open-database.js';
+import type { Owner } from './owner.js';
 
 /**
  * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]`
- * for facts about the file. `['ended', term]` exists once the owner of that term may not write any more. A value
- * consists of the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes.
+ * for facts about the file. `['ended', term]` exists once the owner of that term may not write any more. The value of an
+ * entry consists of the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes; all other values consist of
+ * a checksum and JSON. A checksum covers the key, too. The format has none, so that every version can read it.
  */
 export class LmdbFile {
   readonly number: number;
@@ -67,13 +73,48 @@ export class LmdbFile {
     this.#isAtRest = true;
   }
 
+  /** The format of the file. Undefined if the file is new. Returns the stored text if it is not what a format is. */
+  get format(): string | undefined {
+    const value = this.#database.get(['meta', 'format'])?.toString();
+    return value === undefined ? undefined : (/^"(.*)"$/.exec(value)?.[1] ?? value);
+  }
+
+  /**
+   * Throws StoreError `damaged` unless all pages of the file are whole and every key is one that a store writes. Entries
+   * are checked when they are read. Call this before anything else is read, because LMDB may crash on damaged pages.
+   */
+  check(): void {
+    const transaction = this.#database.useReadTransaction(); // the pages of this snapshot are not written again
+    try {
+      checkPages(this.path, (key) => this.#requireKnown(key));
+      for (const { key, value } of this.#database.getRange({ start: ['ended'], end: ['ended', Infinity] }))
+        fromValue(value, String(key), this.path);
+    } finally {
+      transaction.done();
+    }
+  }
+
+  #requireKnown(key: Buffer): void {
+    const end = key.indexOf(0); // a zero separates the parts of a key
+    const kind = key.toString('latin1', 0, Math.max(end, 0));
+    if (
+      kind === 'meta'
+        ? metaNames.has(key.toString('latin1', end + 1))
+        : kind === 'ended' || lanes.includes(kind as Lane)
+    )
+      return;
+    throw new StoreError('damaged', `${this.path} is damaged: it has an entry of an unknown kind. ${restore}`);
+  }
+
   readMeta(): FileMeta {
     return {
       owner: this.#getMeta('owner') as Owner | undefined,
       isSealed: this.#getMeta('sealed') === true,
       numCommits: Number(this.#getMeta('commits') ?? 0),
       numSynced: Number(this.#getMeta('synced') ?? 0),
-      format: this.#getMeta('format') as string | undefined,
+      files: this.#getMeta('files') as readonly number[] | undefined,
+      removed: this.#getMeta('removed') as readonly number[] | undefined,
+      format: this.format,
     };
   }
 
@@ -97,12 +138,12 @@ export class LmdbFile {
   }
 
   /**
-   * Makes `owner` the first owner of a new file, whose first commit contains these entries. Returns false if the file
-   * has an owner.
+   * Gives a new file its first owner and its facts. Its first commit contains these entries, too. Returns false if the
+   * file has an owner.
    */
-  async begin(owner: Owner, format: string, entries: readonly StoreEntry[] = []): Promise<boolean> {
+  async begin(facts: Change, entries: readonly StoreEntry[] = []): Promise<boolean> {
     this.#numCommits = 0;
-    return (await this.#commit(['meta', 'owner'], { owner, format }, entries)) !== undefined;
+    return (await this.#commit(['meta', 'owner'], facts, entries)) !== undefined;
   }
 
   /**
@@ -134,7 +175,7 @@ export class LmdbFile {
           this.#putMeta({ ...change, numCommits });
           for (const [index, entry] of entries.entries()) {
             const bytes = records[index] as Buffer;
-            bytes.writeUInt32LE(numCommits, 0);
+            seal(bytes, entry, numCommits);
             void database.put(keyOf(entry), bytes);
           }
         });
@@ -185,7 +226,6 @@ export class LmdbFile {
 
   /** Whether the file has no entries. */
   get isEmpty(): boolean {
-    const lanes: readonly Lane[] = ['events', 'carried', 'finished'];
     return lanes.every((lane) => {
       return [...this.#database.getKeys({ start: [lane], end: [lane, Infinity], limit: 1 })].length === 0;
     });
@@ -211,15 +251,21 @@ export class LmdbFile {
 
   #toEntry(lane: Lane, key: Key, value: Buffer, { isWhole }: { readonly isWhole: boolean }): StoreEntry {
     const sequence = Number(Array.isArray(key) ? key[1] : Number.NaN);
-    if (value.length < commitBytes) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
-    const record = decodeRecord(value.subarray(commitBytes), `Entry ${sequence} of ${this.path}`, { isWhole });
+    const record = this.#decode(lane, sequence, value, { isWhole });
     return lane === 'carried' ? { sequence, record, isCarried: true } : { sequence, record };
   }
 
   find(sequence: number, lane: Exclude<Lane, 'carried'>): StoreEntry | undefined {
     const value = this.#database.get([lane, sequence]);
     if (value === undefined) return undefined;
-    return { sequence, record: decodeRecord(value.subarray(commitBytes), `Entry ${sequence} of ${this.path}`) };
+    return { sequence, record: this.#decode(lane, sequence, value, { isWhole: true }) };
+  }
+
+  #decode(lane: Lane, sequence: number, value: Buffer, { isWhole }: { readonly isWhole: boolean }): LedgerRecord {
+    const label = `Entry ${sequence} of ${this.path}`;
+    if (value.length < commitBytes + 4) throw new StoreError('damaged', `${label} is cut short. ${restore}`);
+    const covered = sumOf(lane, sequence, value.readUInt32LE(0));
+    return decodeRecord(value.subarray(commitBytes), label, { isWhole, covered });
   }
 
   async close(): Promise<void> {
@@ -238,31 +284,22 @@ export class LmdbFile {
 
   #getMeta(name: string): unknown {
     const value = this.#database.get(['meta', name]);
-    return value === undefined ? undefined : (JSON.parse(value.toString()) as unknown);
+    return value === undefined ? undefined : fromValue(value, name, this.path);
   }
 
   /** Records that the owner of this term may not write any more. */
   #putEnd(term: number): void {
-    void this.#database.put(['ended', term], Buffer.from('true'));
+    void this.#database.put(['ended', term], toValue(true, `ended,${term}`));
   }
 
-  #putMeta({ owner, isSealed, numCommits, numSynced, format }: Partial<FileMeta>): void {
-    const values = { owner, sealed: isSealed, commits: numCommits, synced: numSynced, format };
+  #putMeta({ owner, isSealed, numCommits, numSynced, files, removed, format }: Partial<FileMeta>): void {
+    const values = { owner, sealed: isSealed, commits: numCommits, synced: numSynced, files, removed };
     for (const [name, value] of Object.entries(values)) {
-      if (value !== undefined) void this.#database.put(['meta', name], Buffer.from(JSON.stringify(value)));
+      if (value !== undefined) void this.#database.put(['meta', name], toValue(value, name));
     }
+    if (format !== undefined) void this.#database.put(['meta', 'format'], Buffer.from(JSON.stringify(format)));
   }
 }
-
-/** The process that writes. `heartbeat` is milliseconds since 1970, because two processes of one machine compare it. */
-export type Owner = {
-  readonly id: string;
-  readonly term: number;
-  readonly host: string;
-  readonly pid: number;
-  readonly bootId: string;
-  readonly heartbeat: number;
-};
 
 export type FileMeta = {
   readonly owner: Owner | undefined;
@@ -270,6 +307,9 @@ export type FileMeta = {
   readonly numCommits: number;
   /** Commits up to this number are known to be synced. */
   readonly numSynced: number;
+  /** The files of the store when this one was begun, and those of them that were removed since. */
+  readonly files: readonly number[] | undefined;
+  readonly removed: readonly number[] | undefined;
   readonly format: string | undefined;
 };
 
@@ -282,3 +322,23 @@ const keyOf = (entry: StoreEntry): Key => [laneOf(entry), entry.sequence];
 
 /** Bytes of the commit number before each record. */
 const commitBytes = 4;
+
+const lanes: readonly Lane[] = ['events', 'carried', 'finished'];
+const metaNames: ReadonlySet<string> = new Set(['owner', 'sealed', 'commits', 'synced', 'files', 'removed', 'format']);
+
+/** Writes the number of the commit, and lets the checksum of the record cover it together with the key. */
+function seal(bytes: Buffer, entry: StoreEntry, numCommits: number): void {
+  bytes.writeUInt32LE(numCommits, 0);
+  const sum = bytes.readUInt32LE(commitBytes) ^ sumOf(laneOf(entry), entry.sequence, numCommits);
+  bytes.writeUInt32LE(sum >>> 0, commitBytes);
+}
+
+const covered = Buffer.alloc(13);
+
+/** Returns the checksum of what an entry has besides its record. */
+function sumOf(lane: Lane, sequence: number, numCommits: number): number {
+  covered.writeUInt8(lanes.indexOf(lane), 0);
+  covered.writeDoubleLE(sequence, 1);
+  covered.writeUInt32LE(numCommits, 9);
+  return crc32(covered);
+}

@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { tellOlderFormat } from '@agentjet/core';
 import type { open } from 'lmdb';
 import type { StoreEntry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
 import type { Lane, Store, StoreFile } from '../store/store.js';
 import { readBootId } from './boot-id.js';
 import { freeBytes, isFull, makeSyncedFolder, syncPath } from './disk.js';
-import { LmdbFile, type Change, type FileMeta, type Owner } from './lmdb-file.js';
+import { requireHead } from './check-pages.js';
+import { LmdbFile, type Change } from './lmdb-file.js';
 import { freeSpace, openDatabase, type OpenFile } from './open-database.js';
+import { describeSelf, isSilent, requireDead, type Owner } from './owner.js';
+import { requireComplete } from './require-complete.js';
+import { format, requireFormat } from './require-format.js';
 import { requireLocalDisk } from './require-local-disk.js';
-import { requireWhole } from './require-whole.js';
+import { headOf, StoreHead } from './store-head.js';
 
 /**
  * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files are removed as a
@@ -24,6 +26,7 @@ export class LmdbStore implements Store {
   readonly #options: LmdbStoreOptions;
   readonly #id = randomUUID();
   readonly #open: OpenDatabase;
+  #head: StoreHead | undefined;
   readonly #files: LmdbFile[] = [];
   #term = -1;
   #numCommits = 0;
@@ -44,17 +47,25 @@ export class LmdbStore implements Store {
     this.bootId = options.bootId ?? readBootId();
   }
 
-  /** Opens the store of a folder, and makes the folder if it is missing. LMDB itself is loaded only here. */
+  /**
+   * Opens the store of a folder, and makes the folder if it is missing. LMDB itself is loaded only here. Throws StoreError
+   * `damaged` if a file, a page or a commit is missing or broken.
+   */
   static async open(dir: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
     if (options.isReadOnly !== true) await makeSyncedFolder(dir);
     if (!existsSync(dir)) throw new StoreError('failed', `There is no store at ${dir}.`);
     requireLocalDisk(dir, options.fileSystemType);
-    const lmdb = await import('lmdb');
-    const store = new LmdbStore(dir, lmdb.open, options);
+    const store = new LmdbStore(dir, (await import('lmdb')).open, options);
     const numbers = numbersIn(dir);
     try {
+      const end = StoreHead.read(dir); // read before the files, which may grow
       // All files except the newest one are sealed.
-      for (const number of numbers) await store.#openFile(number, number !== numbers.at(-1));
+      for (const number of numbers) {
+        const isOlder = number !== numbers.at(-1);
+        // A file without bytes was made by a process that was killed, or was emptied, which `requireComplete` notices.
+        if (statSync(fileOf(dir, number)).size > 0) await store.#openFile(number, isOlder);
+      }
+      requireComplete(dir, store.#files, end);
       return store;
     } catch (error) {
       await store.close();
@@ -63,11 +74,13 @@ export class LmdbStore implements Store {
   }
 
   async takeOver(): Promise<void> {
+    this.#head ??= await this.#guard(async () => StoreHead.open(this.#dir));
     if (this.#files.length === 0) await this.#openFile(0);
     for (;;) {
       await this.#findNewFiles();
       const newest = this.#newest();
       const { isSealed } = newest.readMeta();
+      await this.#waitForSilence(newest);
       if (isSealed) {
         await this.#guard(() => syncPath(newest.path)); // the process that sealed it may have been killed before this
         await this.#openFile(newest.number + 1);
@@ -75,7 +88,18 @@ export class LmdbStore implements Store {
     }
     await this.#guard(() => syncPath(this.#dir));
     if (!(await this.isOwner())) throw notOwner();
+    this.#reach(this.#newest(), this.#numCommits);
     this.#beat();
+  }
+
+  /** Waits until an owner in another container gives a sign of life or has been silent for long enough. */
+  async #waitForSilence(file: LmdbFile): Promise<void> {
+    const first = file.readMeta().owner;
+    if (this.#options.takeOver === true || first === undefined) return;
+    for (let owner: Owner | undefined = first; owner?.heartbeat === first.heartbeat; owner = file.readMeta().owner) {
+      if (!isSilent(first)) return;
+      await sleep(250);
+    }
   }
 
   async secure(): Promise<void> {
@@ -115,7 +139,9 @@ export class LmdbStore implements Store {
 
   async commit(entries: readonly StoreEntry[]): Promise<void> {
     await this.#guard(async () => {
-      this.#numCommits = await this.#write(this.#newest(), { numSynced: this.#numSynced }, entries);
+      const newest = this.#newest();
+      this.#numCommits = await this.#write(newest, { numSynced: this.#numSynced }, entries);
+      this.#reach(newest, this.#numCommits);
     });
     this.#noteFlush();
   }
@@ -133,12 +159,23 @@ export class LmdbStore implements Store {
 
   async remove(numbers: readonly number[]): Promise<void> {
     if (!(await this.isOwner())) throw notOwner();
+    await this.#noteRemoval(numbers);
     for (const file of this.#files.filter(({ number }) => numbers.includes(number))) {
       await file.close();
       this.#files.splice(this.#files.indexOf(file), 1);
       for (const suffix of ['', '-lock']) rmSync(file.path + suffix, { force: true });
     }
     await this.#guard(() => syncPath(this.#dir));
+  }
+
+  /** Records that files may be missing, before they are. */
+  async #noteRemoval(numbers: readonly number[]): Promise<void> {
+    await this.#guard(async () => {
+      const newest = this.#newest();
+      const removed = [...(newest.readMeta().removed ?? []), ...numbers];
+      this.#numCommits = Math.max(this.#numCommits, await this.#write(newest, { removed }));
+      await newest.sync();
+    });
   }
 
   async isOwner(): Promise<boolean> {
@@ -164,6 +201,7 @@ export class LmdbStore implements Store {
    */
   async backup(dir: string): Promise<void> {
     mkdirSync(dir, { recursive: true });
+    copyFileSync(headOf(this.#dir), headOf(dir)); // copied before the files, which may grow
     for (const file of this.#files) {
       const target = path.join(dir, path.basename(file.path));
       if (file.isSealed && !existsSync(target)) copyFileSync(file.path, target);
@@ -173,6 +211,8 @@ export class LmdbStore implements Store {
 
   async close(): Promise<void> {
     clearInterval(this.#heartbeat);
+    this.#head?.close();
+    this.#head = undefined;
     await Promise.all(this.#files.splice(0).map((file) => file.close()));
   }
 
@@ -188,8 +228,10 @@ export class LmdbStore implements Store {
       await this.#write(old, { isSealed: true, isLast: true, numSynced: this.#numSynced });
       await old.sync();
       const next = await this.#openFile(old.number + 1);
-      if (!(await next.begin(this.#owner(), format, entries))) throw notOwner();
+      const facts = { owner: this.#owner(), format, files: this.#numbers() };
+      if (!(await next.begin(facts, entries))) throw notOwner();
       await syncPath(this.#dir);
+      this.#reach(next, 1);
     });
     this.#numCommits = 1;
     this.#numSynced = 0;
@@ -200,13 +242,12 @@ export class LmdbStore implements Store {
     return this.#guard(async () =>
       file.take((meta) => {
         if (meta.isSealed) return undefined;
-        requireFormat(meta, file.path);
         if (this.#options.takeOver !== true) requireDead(meta.owner, this.bootId);
         const before = this.#files.at(-2)?.readMeta().owner?.term ?? -1;
         this.#term = Math.max(meta.owner?.term ?? -1, before) + 1;
         this.#numCommits = meta.numCommits + 1;
         this.#numSynced = meta.numSynced;
-        return { owner: this.#owner(), format };
+        return { owner: this.#owner(), format, ...(meta.owner === undefined && { files: this.#numbers() }) };
       }),
     );
   }
@@ -226,6 +267,7 @@ export class LmdbStore implements Store {
     const file = this.#newest();
     const upTo = await this.#guard(() => this.#write(file, { owner: this.#owner(), numSynced: this.#numSynced }));
     if (file === this.#files.at(-1)) this.#numCommits = Math.max(this.#numCommits, upTo);
+    this.#reach(file, upTo);
     await this.#syncQuietly(file, upTo);
     await Promise.all(this.#files.map((each) => each.rest()));
   }
@@ -255,7 +297,19 @@ export class LmdbStore implements Store {
 
   #owner(): Owner {
     const { bootId } = this;
-    return { id: this.#id, term: this.#term, host: hostname(), pid: process.pid, bootId, heartbeat: Date.now() };
+    return { id: this.#id, term: this.#term, ...describeSelf(), bootId, heartbeat: Date.now() };
+  }
+
+  #reach(file: LmdbFile, commits: number): void {
+    try {
+      this.#head?.reach({ file: file.number, commits });
+    } catch {
+      // The head may lag: it then notices less, and the commit itself is on disk.
+    }
+  }
+
+  #numbers(): readonly number[] {
+    return this.#files.map(({ number }) => number);
   }
 
   async #write(file: LmdbFile, change: Change, entries: readonly StoreEntry[] = []): Promise<number> {
@@ -271,8 +325,8 @@ export class LmdbStore implements Store {
   }
 
   async #openFile(number: number, isReadOnly = this.#options.isReadOnly === true): Promise<LmdbFile> {
-    const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
-    requireWhole(file);
+    const file = fileOf(this.#dir, number);
+    if (existsSync(file) && statSync(file).size > 0) requireHead(file);
     // Turns off the batches of lmdb: every commit here is already a batch, and lmdb's own batches can reject promises
     // that nobody handles.
     const options = { path: file, encoding: 'binary', separateFlushed: true, eventTurnBatching: false } as const;
@@ -280,6 +334,8 @@ export class LmdbStore implements Store {
     const openWell: OpenFile = (readOnly) => openDatabase(open, file, readOnly);
     const opened = new LmdbFile(number, file, openWell, isReadOnly);
     this.#files.push(opened);
+    opened.check();
+    requireFormat(opened.format, file);
     return opened;
   }
 
@@ -317,49 +373,17 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-7';
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
-const deadAfterMs = 30_000;
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const notOwner = (): StoreError =>
   new StoreError('not_owner', 'Another server has taken the store over; this one stops.');
 
+const fileOf = (dir: string, number: number): string => path.join(dir, `${String(number).padStart(6, '0')}.mdb`);
+
 function numbersIn(dir: string): readonly number[] {
   const found = readdirSync(dir).flatMap((name) => /^(\d{6})\.mdb$/.exec(name)?.[1] ?? []);
   return found.map(Number).sort((a, b) => a - b);
-}
-
-function requireFormat(meta: FileMeta, file: string): void {
-  if (meta.format === undefined || meta.format === format) return;
-  throw new StoreError(
-    'other_format',
-    isOlder(meta.format)
-      ? tellOlderFormat(`${file}, a store of format ${JSON.stringify(meta.format)},`)
-      : `${file} is a store of format ${JSON.stringify(meta.format)}; this version reads ${JSON.stringify(format)}. Use the version that wrote it, or begin a new run.`,
-  );
-}
-
-const isOlder = (found: string): boolean => /^agentjet-ledger-[1-6]$/.test(found);
-
-/**
- * Throws StoreError `owned` unless the owner is dead. An owner is dead if its process no longer exists on this machine,
- * or if it has been silent for long enough.
- */
-function requireDead(owner: Owner | undefined, bootId: string): void {
-  if (owner === undefined || Date.now() - owner.heartbeat > deadAfterMs) return;
-  if (owner.host === hostname() && (owner.bootId !== bootId || !isAlive(owner.pid))) return;
-  throw new StoreError(
-    'owned',
-    `The store is in use by process ${owner.pid} on ${owner.host}. Stop it, or pass --take-over if it no longer exists.`,
-  );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return pid !== process.pid; // if the ids are equal, the owner is an earlier store of this process, which was closed or forgotten
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -58,16 +58,17 @@ export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scrat
 
 /**
  * Reads a record. Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message.
- * Without `isWhole`, a call, a memo or an end is returned without its content and its bytes.
+ * Without `isWhole`, a call, a memo or an end is returned without its content and its bytes. `covered`: the checksum of
+ * what the record's checksum covers besides the record.
  */
 export function decodeRecord(
   bytes: Uint8Array,
   label: string,
-  { isWhole = true }: { readonly isWhole?: boolean } = {},
+  { isWhole = true, covered = 0 }: { readonly isWhole?: boolean; readonly covered?: number } = {},
 ): LedgerRecord {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = whole.subarray(4);
-  if (whole.length < 5 || whole.readUInt32LE(0) !== crc32(text)) {
+  if (whole.length < 5 || whole.readUInt32LE(0) !== (crc32(text) ^ covered) >>> 0) {
     throw new StoreError(
       'damaged',
       `${label} is damaged: its checksum does not match its ${whole.length} bytes. Restore the store from a copy, or start a new run from the newest checkpoint.`,

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { StoreError } from '../store/store-error.js';
+
+/** The process that writes. `heartbeat` is milliseconds since 1970, because two processes of one machine compare it. */
+export type Owner = {
+  readonly id: string;
+  readonly term: number;
+  readonly host: string;
+  readonly pid: number;
+  readonly bootId: string;
+  readonly heartbeat: number;
+  /** The namespace of the pid: two containers may have the same host name and the same pids. Linux only. */
+  readonly space?: string | undefined;
+  /** When the process started, in the words of the system. A later process may get the same pid. */
+  readonly started?: string | undefined;
+};
+
+/**
+ * Throws StoreError `owned` unless the owner is dead. An owner is dead if its process no longer exists on this machine,
+ * or if it has been silent for long enough.
+ */
+export function requireDead(owner: Owner | undefined, bootId: string): void {
+  if (owner === undefined || isOver(owner)) return;
+  const isHere = owner.host === hostname() && owner.bootId === bootId && owner.space === ownSpace();
+  if (isHere && !isAlive(owner)) return;
+  if (owner.host === hostname() && owner.bootId !== bootId) return;
+  const where = isHere || owner.host !== hostname() ? owner.host : `${owner.host}, in another container`;
+  throw new StoreError(
+    'owned',
+    `The store is in use by process ${owner.pid} on ${where}. Stop it, or pass --take-over if it no longer exists. Without a sign of life it counts as dead after ${deadAfterMs / 1000} s.`,
+  );
+}
+
+/** Whether the owner may be alive, but only its next heartbeat can show it: it is in another container. */
+export const isSilent = (owner: Owner): boolean =>
+  !isOver(owner) && owner.host === hostname() && owner.space !== ownSpace();
+
+const isOver = ({ heartbeat }: Owner): boolean => Date.now() - heartbeat > deadAfterMs;
+
+/** Returns what identifies this process in an Owner. */
+export function describeSelf(): Pick<Owner, 'host' | 'pid' | 'space' | 'started'> {
+  const { pid } = process;
+  if (self?.pid !== pid) self = { pid, started: startOf(pid) };
+  return { host: hostname(), space: ownSpace(), ...self };
+}
+
+function isAlive({ pid, started }: Owner): boolean {
+  // If the ids are equal, the owner is an earlier store of this process, which was closed or forgotten, or an earlier
+  // process with the same pid.
+  if (pid === process.pid) return false;
+  if (started !== undefined && startOf(pid) !== started) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+let self: Pick<Owner, 'pid' | 'started'> | undefined;
+
+/** Returns undefined if there is no such process, or if the system does not say when it started. */
+function startOf(pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') {
+      // "4242 (node) S 1 ...": the name may contain any character, and the start is the 22nd field.
+      const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      return status.slice(status.lastIndexOf(')') + 2).split(' ')[19];
+    }
+    if (process.platform === 'darwin')
+      return execFileSync('/bin/ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;
+  } catch {
+    // There is no such process.
+  }
+  return undefined;
+}
+
+function ownSpace(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return undefined; // only Linux has it
+  }
+}
+
+const deadAfterMs = 30_000;

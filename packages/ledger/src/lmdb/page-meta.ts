@@ -1,0 +1,60 @@
+/**
+ * The parts of LMDB's file format (lmdb-js's mdb.c): MDB_page_header and MDB_meta. Commits write the two metas, which are
+ * pages 0 and 1, in turn.
+ */
+export type PageMeta = {
+  readonly transaction: number;
+  readonly lastPage: number;
+  readonly main: Tree;
+  /** The list of free pages. */
+  readonly free: Tree;
+};
+
+export type Tree = {
+  readonly depth: number;
+  readonly branches: number;
+  readonly leaves: number;
+  readonly overflows: number;
+  readonly entries: number;
+  /** Undefined if the tree is empty. */
+  readonly root: number | undefined;
+};
+
+export const pageBytes = 4096;
+export const headerBytes = 24;
+export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
+
+/** Returns the meta of a page, or what is wrong with it. */
+export function metaOf(page: Buffer, pgno: number): PageMeta | string {
+  const isMeta = Number(page.readBigUInt64LE(0)) === pgno && page.readUInt16LE(18) === pageFlags.meta;
+  if (!isMeta || page.readUInt32LE(24) !== magic) return 'is not the head of a file of LMDB';
+  if ((page.readUInt32LE(28) & 0xff_ff) !== version) return `is of version ${page.readUInt32LE(28)}`;
+  const isKnown = page.readUInt32LE(at.free) === pageBytes && page.readUInt16LE(at.main + 4) === 0;
+  if (!isKnown) return `has pages of ${page.readUInt32LE(at.free)} bytes`;
+  return {
+    transaction: Number(page.readBigUInt64LE(at.transaction)),
+    lastPage: Number(page.readBigUInt64LE(at.lastPage)),
+    main: treeAt(page, at.main),
+    free: treeAt(page, at.free),
+  };
+}
+
+function treeAt(page: Buffer, start: number): Tree {
+  const [branches = 0, leaves = 0, overflows = 0, entries = 0, root = 0] = [8, 16, 24, 32, 40].map((offset) =>
+    Number(page.readBigUInt64LE(start + offset)),
+  );
+  const isEmpty = page.readBigUInt64LE(start + 40) === noPage;
+  return {
+    depth: page.readUInt16LE(start + 6),
+    branches,
+    leaves,
+    overflows,
+    entries,
+    root: isEmpty ? undefined : root,
+  };
+}
+
+const magic = 0xbeefc0de;
+const version = 2;
+const noPage = 0xffff_ffff_ffff_ffffn;
+const at = { free: 48, main: 96, lastPage: 144, transaction: 152 } as const;
