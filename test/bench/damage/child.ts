@@ -11,7 +11,7 @@ import { writeStore } from './write-store.js';
 
 const print = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
-/** Returns what a reader reads, or `damaged` if it is told so. */
+/** Returns the hash of what a reader reads, or `damaged` if the store says so. */
 async function read(dir: string): Promise<string> {
   try {
     const { verdict, hash } = await readWhole(dir);
