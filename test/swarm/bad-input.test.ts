@@ -359,6 +359,45 @@ it('a server whose store was taken over refuses, and the new one has what was ac
   expect(second.swarm?.describe().account).toMatchObject({ acknowledged: 1 });
 });
 
+/** Takes the store over as a server in another process would. */
+async function takeOverElsewhere(): Promise<void> {
+  vi.spyOn(process, 'pid', 'get').mockReturnValue(process.ppid);
+  const store = await LmdbStore.open(path.join(dir, 'ledger'), { takeOver: true });
+  await store.takeOver();
+  vi.restoreAllMocks();
+  await store.close();
+}
+
+it('a server that was taken over while it makes a step ends soon and frees its port', async () => {
+  const { open } = createCountingTrainer();
+  let isWorking = false;
+  const openTrainer = async () => ({
+    ...(await open()),
+    optimize: () => new Promise<never>(() => void (isWorking = true)),
+  });
+  const rules = { ...settings.rules, batchSize: 1 };
+  const first = await startUsed({ openTrainer, settings: { ...settings, rules, numPlaces: 1 }, stepPatienceMs: 10 });
+  await expect.poll(() => isWorking).toBe(true);
+  await takeOverElsewhere();
+  const key = { name: 'k', role: 'observer' };
+  expect(codeOf(await send(first, 'POST', '/keys', { body: key }))).toEqual([503, 'not_owner']);
+  expect((await first.deposed).code).toBe('not_owner');
+  await first.close();
+  await expect(fetch(`${first.url}/swarm/v1/healthz`)).rejects.toThrow('fetch failed');
+});
+
+it('a server whose model fails after it was taken over ends, and does not take the store back', async () => {
+  const { open } = createCountingTrainer();
+  let isTaken = false;
+  const check = (): void => {
+    if (isTaken) throw new Error('Another process writes this run.');
+  };
+  const server = await startUsed({ openTrainer: async () => ({ ...(await open()), check }) });
+  await takeOverElsewhere();
+  isTaken = true;
+  expect((await server.deposed).code).toBe('not_owner');
+});
+
 /** Returns the file of a store whose server is closed. */
 async function stopUsed(): Promise<string> {
   const server = await startUsed();

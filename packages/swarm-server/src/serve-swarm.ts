@@ -88,6 +88,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     ...(takeOver !== undefined && { takesOver: takeOver }),
   });
   const name = run.folder.dir.split(path.sep).slice(-2).join('/');
+  let takesOver = takeOver ?? false; // only at the start: a server that was taken over must not take the store back
   let server: SwarmServer | undefined;
   let follower: RunFollower | undefined;
   const onRecorded = (policy: string, event: RecordedEvent): void => follower?.wake(policy, event);
@@ -96,7 +97,11 @@ export async function serveSwarm<Config extends CommonConfig>(
       ...listening,
       name,
       ...(onLog !== undefined && { onLog: (entry: LogEntry) => onLog({ run: name, ...entry }) }),
-      openStore: (onLost) => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false, onLost }),
+      openStore: async (onLost) => {
+        const store = await LmdbStore.open(run.storeDir, { takeOver: takesOver, onLost });
+        takesOver = false;
+        return store;
+      },
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded, onNotice }),
       settings: toSwarmSettings(run.config),
       policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),

@@ -10,7 +10,7 @@ import { freeBytes, isFull, makeSyncedFolder, syncPath } from './disk.js';
 import { requireHead } from './check-pages.js';
 import { LmdbFile, type Change } from './lmdb-file.js';
 import { freeSpace, openDatabase, type OpenFile } from './open-database.js';
-import { describeSelf, isSilent, requireDead, type Owner } from './owner.js';
+import { describeSelf, isDead, isSilent, requireDead, type Owner } from './owner.js';
 import { requireComplete } from './require-complete.js';
 import { format, requireFormat } from './require-format.js';
 import { requireLocalDisk } from './require-local-disk.js';
@@ -184,6 +184,11 @@ export class LmdbStore implements Store {
     if (newest === undefined) return false; // a closed store does not own anything
     const { owner, isSealed } = newest.readMeta();
     return owner?.id === this.#id && !isSealed;
+  }
+
+  isTaken(): boolean {
+    const owner = this.#files.at(-1)?.readMeta().owner;
+    return owner !== undefined && owner.id !== this.#id && !isDead(owner, this.bootId);
   }
 
   /** Returns whether the disk has room. It checks the disk at most once a second. */

@@ -18,15 +18,19 @@ export type Owner = {
 };
 
 /**
- * Throws StoreError `owned` unless the owner is dead. An owner is dead if its process no longer exists on this machine,
- * or if it has been silent for long enough.
+ * Whether the owner is dead: its process no longer exists on this machine, or it has been silent for long enough.
  */
+export function isDead(owner: Owner, bootId: string): boolean {
+  if (isOver(owner)) return true;
+  if (owner.host !== hostname()) return false;
+  return owner.bootId !== bootId || (owner.space === ownSpace() && !isAlive(owner));
+}
+
+/** Throws StoreError `owned` unless the owner is dead. */
 export function requireDead(owner: Owner | undefined, bootId: string): void {
-  if (owner === undefined || isOver(owner)) return;
-  const isHere = owner.host === hostname() && owner.bootId === bootId && owner.space === ownSpace();
-  if (isHere && !isAlive(owner)) return;
-  if (owner.host === hostname() && owner.bootId !== bootId) return;
-  const where = isHere || owner.host !== hostname() ? owner.host : `${owner.host}, in another container`;
+  if (owner === undefined || isDead(owner, bootId)) return;
+  const isElsewhere = owner.host === hostname() && owner.space !== ownSpace();
+  const where = isElsewhere ? `${owner.host}, in another container` : owner.host;
   throw new StoreError(
     'owned',
     `The store is in use by process ${owner.pid} on ${where}. Stop it, or pass --take-over if it no longer exists. Without a sign of life it counts as dead after ${deadAfterMs / 1000} s.`,

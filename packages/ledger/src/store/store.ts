@@ -39,6 +39,8 @@ export interface Store {
    * Returns whether this store is still the owner. Call this before a request is refused because records are missing.
    */
   isOwner(): Promise<boolean>;
+  /** Returns whether another owner, which is alive, has the store. Call it before a store is opened again. */
+  isTaken(): boolean;
   /**
    * Returns whether there is room for records that are not necessary. The store keeps some space free, so that ends and
    * decisions fit even on a full disk.

@@ -186,6 +186,10 @@ export class MemoryStore implements Store {
     return this.#isOwner();
   }
 
+  isTaken(): boolean {
+    return false; // the next one that opens it takes it
+  }
+
   hasRoom(): boolean {
     return !this.#disk.isFull;
   }

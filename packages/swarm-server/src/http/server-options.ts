@@ -21,6 +21,8 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
     onFailure: (error: unknown, policy: string) => void,
   ) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
+  /** How long a server that was taken over waits for a step that is being made. Default: 2 seconds. */
+  readonly stepPatienceMs?: number;
   /** The settings of policies that differ from `settings`. */
   readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
   /** The commander's key of a new run. Default: a new key that is shown once. */

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { HttpBindings, ServerType } from '@hono/node-server';
 import { toErrorMessage } from '@agentjet/core';
-import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
+import { RecordIndex, StoreError, systemHost, type Store } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import { logRecords, noteCall, withLog } from '../log/log-swarm.js';
@@ -191,6 +191,7 @@ class SwarmLoop {
     });
     this.#store = store;
     try {
+      if (this.#numLives > 0 && store.isTaken()) throw takenOver();
       const records = new RecordIndex(store);
       this.#swarm = await Swarm.open({
         host: systemHost,
@@ -245,6 +246,16 @@ class SwarmLoop {
     return { trainer: await openTrainer(), ...(access !== undefined && { access }) };
   }
 
+  /**
+   * Waits for the end of the training, and releases the model and the store. If another server has taken the store over,
+   * a step that is being made does not matter any more, so the wait is short.
+   */
+  async #settle(swarm: Swarm | undefined): Promise<void> {
+    const settled = swarm?.closed().then(() => this.#release());
+    if (this.#taken === undefined) return settled ?? this.#release();
+    await Promise.race([settled, setTimeout(this.#options.stepPatienceMs ?? 2000)]);
+  }
+
   /** Releases the store and the model, so that they can be opened again. */
   async #release(): Promise<void> {
     const model = this.#model;
@@ -281,8 +292,7 @@ class SwarmLoop {
     this.#wake();
     const swarm = this.#swarm; // `close` resets the field
     swarm?.close();
-    await swarm?.closed();
-    await this.#release();
+    await this.#settle(swarm);
   }
 
   /**
@@ -318,6 +328,15 @@ class SwarmLoop {
     if (this.#swarm === swarm) swarm.close();
   }
 
+  /** Opens no other swarm. */
+  #giveUp(error: StoreError): void {
+    this.#taken = error;
+    this.#isOver = true;
+    this.#wake();
+    this.#options.onFatal?.(error);
+    this.#tellTaken(error);
+  }
+
   /** Handles a failed commit like a crash: closes the swarm, and reads the store again before anything else happens. */
   async #goOn(error: StoreError): Promise<void> {
     const swarm = this.#swarm;
@@ -326,24 +345,23 @@ class SwarmLoop {
     const { onFatal } = this.#options;
     if (error.code === 'not_owner' || onFatal !== undefined) this.#taken = error;
     if (onFatal === undefined && error.code !== 'closed') this.#options.onNotice?.(error.message, 'error');
-    await swarm?.closed();
-    await this.#release();
-    if (this.#taken !== undefined) {
-      this.#isOver = true;
-      this.#wake();
-      onFatal?.(error);
-      return this.#tellTaken(error);
-    }
+    await this.#settle(swarm);
+    if (this.#taken !== undefined) return this.#giveUp(this.#taken);
     for (let delayMs = 100; !this.#isClosed; delayMs = Math.min(2 * delayMs, 10_000)) {
       try {
         return await this.open();
       } catch (failure) {
         this.#options.onNotice?.(toErrorMessage(failure), 'error');
+        if (failure instanceof StoreError && ['owned', 'not_owner'].includes(failure.code))
+          return this.#giveUp(takenOver());
         await new Promise((resolve) => systemHost.after(delayMs, () => resolve(undefined)));
       }
     }
   }
 }
+
+const takenOver = (): StoreError =>
+  new StoreError('not_owner', 'Another server has taken the store over; this one stops.');
 
 /**
  * The time that a commit waits for more records. It is far shorter than a model call, and long enough for many
