@@ -15,7 +15,7 @@ it.runIf(process.platform === 'linux')('counts it as dead if its pid belongs to 
   expect(isDead({ ...parent, started: '1' }, 'boot')).toBe(true);
 });
 
-it('knows the pids of its own container only, and counts others as alive for 30 s of silence', () => {
+it('knows only the pids of this container, and counts others as alive for 30 s of silence', () => {
   const other = { ...parent, pid: process.pid, space: 'pid:[1]' };
   expect(() => requireDead(other, 'boot')).toThrow(`process ${process.pid} on ${hostname()}, in another container`);
   expect(isDead({ ...other, heartbeat: Date.now() - 31_000 }, 'boot')).toBe(true);
