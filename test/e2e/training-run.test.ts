@@ -65,7 +65,6 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
     'config.yaml',
     'log.jsonl',
     'reward.svg',
-    'report.html',
     'checkpoints/step-000004/tokenizer.json',
   ])
     expect(existsSync(path.join(run, name))).toBe(true);
@@ -115,13 +114,15 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   expect(shown.stdout).toMatch(/#0 \w+ +⟦.*⟧ logprob -\d/);
   const page = await runAjet(folder, ['inspect', run, String(episode), '--html', 'page.html']);
   expect(page.stdout.trim()).toBe(path.join(folder, 'page.html'));
-  expect(readFileSync(path.join(folder, 'page.html'), 'utf8')).toContain(`<title>${String(episode)}</title>`);
+  expect(readFileSync(path.join(folder, 'page.html'), 'utf8')).toMatch(
+    new RegExp(`id="run-data" data-start="[^"]*%2Fepisode%2F${String(episode)}"`),
+  );
   const before = await runAjet(folder, ['inspect', '--html', run, String(episode)]);
   expect(before.stdout.trim()).toBe(path.join(folder, `${String(episode)}.html`));
   const nowhere = await runAjet(folder, ['inspect', run, String(episode), '--html', 'no/page.html']);
   expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringMatching(/Cannot write the page.*--html <file>/)]);
   const whole = await runAjet(folder, ['inspect', run, '--html']);
-  expect([whole.code, whole.stderr]).toEqual([1, expect.stringMatching(/page of one episode.*report\.html/)]);
+  expect([whole.code, whole.stderr]).toEqual([1, expect.stringMatching(/page of one episode.*ajet studio export/)]);
   const asked = await runAjet(folder, ['inspect', run, '--step', '1', '--sort', 'tokens', '--json']);
   const { episodes, of } = JSON.parse(asked.stdout) as { readonly episodes: readonly Row[]; readonly of: number };
   expect([episodes.length, of]).toEqual([8 + 2, 8 + 2]);

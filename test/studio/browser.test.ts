@@ -220,9 +220,8 @@ describe.skipIf(chromiumPath === undefined)('an exported run', () => {
       if (!/^(file|data|blob):/.test(request.url())) problems.push(request.url());
     });
     await page.goto(pathToFileURL(file).href);
-    await page.waitForSelector('table.runs a');
-    const run = await page.locator('table.runs a').first().getAttribute('href');
-    return { page, problems, run: /run\/([^/]+)/.exec(run ?? '')?.[1] ?? '' };
+    await page.waitForSelector('h1');
+    return { page, problems, run: /run\/([^/]+)/.exec(page.url())?.[1] ?? '' };
   };
 
   it('shows each view of the chosen episodes without a server', async () => {
@@ -239,6 +238,17 @@ describe.skipIf(chromiumPath === undefined)('an exported run', () => {
     expect(await page.getByRole('alert').textContent()).toContain('does not contain it');
     expect(await page.evaluate('typeof window.broken')).toBe('undefined');
     expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('opens with the episode that it was made for', async () => {
+    const folder = await findLatestRun(dir, 'first');
+    const options = { episodes: `episode=${episode}`, opensEpisode: episode };
+    const { html, episodes } = await exportRunPage(folder ?? '', options);
+    expect(episodes).toBe(1);
+    const { page, problems } = await openExport(html);
+    await page.waitForSelector('.conversation');
+    expect([await page.locator('h1').textContent(), problems]).toEqual([episode, []]);
     await page.close();
   });
 

@@ -21,7 +21,7 @@ export function addInspect(program: Command, setExitCode: (code: number) => void
     .argument('<run>', 'run folder')
     .argument('[episode]', 'episode id, or the beginning of one; default: list the episodes')
     .option('--tokens', 'a line per token: place, id, author, mask, logprob, text')
-    .option('--html [file]', 'write one self-contained page')
+    .option('--html [file]', "write the studio's page of the episode as one file")
     .option('--failed', 'question, expected answer, answer, reward and reason of episodes without success')
     .option('--task <id>', 'the same for the episodes of a task')
     .option('--step <number>', 'the same for the episodes of a step; an evaluation before training is step 0')

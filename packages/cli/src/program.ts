@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import type { RunStudioFlags } from './commands/start-studio.js';
 import { addInspect } from './inspect-program.js';
 import { addJudge } from './judge-program.js';
+import { withStudio } from './studio-flags.js';
 import { addSwarm, overridesHelp } from './swarm-program.js';
 
 /** Parses the command line. The commands themselves are loaded when they run, so `--help` starts fast. */
-export type RunFlags = {
+export type RunFlags = RunStudioFlags & {
   readonly conf: string;
   readonly backbone?: string;
   readonly resume?: boolean;
@@ -96,7 +98,7 @@ The first Ctrl-C finishes the step, saves a checkpoint and exits with 130. The s
 
 /** Creates the command line. Each action returns the exit code through `setExitCode`. */
 export function createProgram(setExitCode: (code: number) => void): Command {
-  const program = new Command('ajet')
+  const program = withStudio(new Command('ajet'))
     .description('Trains the language model behind an agent with reinforcement learning.')
     .version(readVersion())
     .usage('--conf <file.yaml> [options] [key.path=value ...]')
@@ -227,8 +229,7 @@ function requireFile(program: Command, file: string | undefined): string {
 }
 
 function addSft(program: Command, setExitCode: (code: number) => void): void {
-  program
-    .command('sft')
+  withStudio(program.command('sft'))
     .description('Trains the model to answer as the transcripts of sft.transcripts do, such as those of a large model.')
     .usage('--conf <file.yaml> [sft.transcripts=<run folder or file.jsonl>] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)

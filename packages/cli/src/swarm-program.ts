@@ -2,12 +2,14 @@ import type { Command } from 'commander';
 import type { BeginFlags } from './commands/begin-run.js';
 import type { EpisodesFlags, MakeKeyFlags, OperatorFlags } from './commands/swarm-operate.js';
 import { serverOf } from './commands/server-of.js';
+import type { RunStudioFlags } from './commands/start-studio.js';
+import { withStudio } from './studio-flags.js';
 
 /** The commands below `ajet swarm`: a server, its clients, and the commands of an operator from any machine. */
 
 export const overridesHelp = 'settings that change the file, such as trainer_common.optim.lr=1e-5';
 
-export type SwarmFlags = {
+export type SwarmFlags = RunStudioFlags & {
   /** Undefined with `--standby`. */
   readonly conf?: string;
   readonly standby?: string;
@@ -56,8 +58,7 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
   const swarm = program
     .command('swarm')
     .description('Commands for a swarm: one model that learns from agents on other machines.');
-  swarm
-    .command('serve')
+  withStudio(swarm.command('serve'))
     .description(
       'Serves the model to agents on other machines and trains on their reports. After a crash, the same command continues.',
     )

@@ -8,7 +8,7 @@ export {
 } from './outcomes/compare-evaluations.js';
 export { OutcomeReader, type ShownOutcome } from './outcomes/read-outcomes.js';
 export { selectEpisodes, type EpisodeSelection } from './outcomes/select-episodes.js';
-export { renderPage } from './page/render-page.js';
+export { callColumns } from './facts/call-facts.js';
 export { describeEpisode, type Fact } from './facts/episode-facts.js';
 export { formatEpisode } from './terminal/format-episode.js';
 export { formatEpisodeList } from './terminal/format-episode-list.js';

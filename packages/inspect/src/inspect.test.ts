@@ -1,13 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import vm from 'node:vm';
 import { inspectEpisode, type InspectedEpisode } from './episode/read-episode.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatEpisode } from './terminal/format-episode.js';
 import { formatTokens } from './terminal/format-tokens.js';
 import { choosePalette, colourPalette, plainPalette } from './terminal/palette.js';
-import { renderPage } from './page/render-page.js';
 
 /**
  * Two calls of one episode. The second call sends the first answer in another spelling and a foreign message, and
@@ -171,126 +169,3 @@ describe('in the terminal', () => {
     expect([choosePalette(file, {}), choosePalette(file, { FORCE_COLOR: '1' })]).toEqual([plainPalette, colourPalette]);
   });
 });
-
-describe('the page', () => {
-  it('holds everything in itself, and nothing of the episode as markup', async () => {
-    const page = renderPage(await inspect());
-    expect(page).not.toMatch(/(?:src|href)=|https?:|@import|url\(/);
-    expect(page).toContain("default-src 'none'");
-    expect(page).toContain('<title>e1-&lt;b&gt;-r0</title>');
-    expect(page.match(/<b>/g)?.length).toBe(page.match(/<\/b>/g)?.length);
-    expect(page).toContain('<i class="p1">&lt;</i><i class="p4">b</i>');
-    expect(page).toContain(
-      '<div class="fork">#1 solver forked, rewritten: earlier messages were changed, cut or summarised</div>',
-    );
-  });
-
-  it('shows a token or a call that is clicked', async () => {
-    const page = openPage(renderPage(await inspect()));
-    expect(page.clickToken({ branch: 2, start: 8, author: '#1 solver', turns: '1', place: 1, text: 'b' })).toEqual({
-      title: 'Token 9',
-      text: '"b"',
-      id: '98',
-      'written by': 'the model: sampled and trained',
-      mask: '1',
-      call: '#1',
-      logprob: '0',
-      probability: '1.000',
-      advantage: '0.75',
-      agent: 'solver',
-      'policy version': '4',
-      forked: 'rewritten: earlier messages were changed, cut or summarised',
-    });
-    expect(page.clickToken({ branch: 0, start: 1, author: 'user eve', place: 2, text: '\n' })).toEqual({
-      title: 'Token 3',
-      text: '"\\n"',
-      id: '10',
-      'written by': 'user eve',
-      mask: '0',
-    });
-    expect(page.clickCall(1)).toMatchObject({
-      title: 'Call #1',
-      prompt: '8 tokens, 6 of them reused',
-      generated: '2 tokens, cut by a limit or a stop string',
-      spliced: 'the answer of call #0, recognised by text',
-      'foreign messages': 'unknown 1',
-      row: '1',
-      'trained as': 'math',
-    });
-  });
-});
-
-type FakeElement = {
-  textContent: string;
-  children: FakeElement[];
-  append(...children: FakeElement[]): void;
-  replaceChildren(...children: FakeElement[]): void;
-};
-type Click = {
-  readonly branch: number;
-  readonly start: number;
-  readonly author: string;
-  readonly turns?: string;
-  readonly place: number;
-  readonly text: string;
-};
-
-function createElement(): FakeElement {
-  const element: FakeElement = {
-    textContent: '',
-    children: [],
-    append: (...children) => void element.children.push(...children),
-    replaceChildren: (...children) => void (element.children = children),
-  };
-  return element;
-}
-
-/** Runs the page's script over a minimal document. */
-function openPage(html: string) {
-  const data = /<script type="application\/json" id="data">(.*?)<\/script>/.exec(html)?.[1] ?? '';
-  const script = /<script>([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '';
-  const panel = createElement();
-  const listeners = new Map<string, (event: unknown) => void>();
-  const document = {
-    getElementById: (id: string) => (id === 'data' ? { textContent: data } : panel),
-    createElement,
-    querySelector: () => undefined,
-    querySelectorAll: () => [],
-    addEventListener: (name: string, listener: (event: unknown) => void) => listeners.set(name, listener),
-  };
-  vm.runInNewContext(script, { document });
-  const shown = () => {
-    const [heading, list] = panel.children;
-    const facts = list?.children ?? [];
-    return {
-      title: heading?.textContent,
-      ...Object.fromEntries(
-        facts.flatMap((term, at) => (at % 2 === 0 ? [[term.textContent, facts[at + 1]?.textContent]] : [])),
-      ),
-    };
-  };
-  const classList = { add: () => undefined, remove: () => undefined };
-  return {
-    clickToken: ({ branch, start, author, turns, place, text }: Click) => {
-      const span = {
-        dataset: { branch: String(branch), start: String(start), author, ...(turns === undefined ? {} : { turns }) },
-      };
-      const token = {
-        textContent: text,
-        classList,
-        parentElement: { children: [] as unknown[] },
-        closest: (selector: string) => (selector === 'i' ? token : selector === '.span' ? span : null),
-      };
-      token.parentElement.children = [...Array.from({ length: place }, () => ({})), token];
-      listeners.get('click')?.({ target: token });
-      return shown();
-    },
-    clickCall: (index: number) => {
-      const row = { dataset: { turn: String(index) }, classList };
-      listeners.get('click')?.({
-        target: { closest: (selector: string) => (selector === 'tr[data-turn]' ? row : null) },
-      });
-      return shown();
-    },
-  };
-}

@@ -37,7 +37,6 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
   const isInterrupted = outcome.status === 'stopped';
   const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
   const successChange = successAfter === null ? undefined : evaluations.change();
-  await folder.writeReport();
   if (tally.completed === 0 && tally.failed > 0 && !isInterrupted)
     throw nothingCompleted(tally.failed, `${folder.dir}/episodes`);
   const result: JobResult = {

@@ -1,21 +1,38 @@
-/** Draws a line chart as SVG: two axes with round ticks, and a legend. It needs no library and no script. */
+/**
+ * Lays out a line chart as SVG elements: two axes with round ticks, curves, and measured points with their intervals. The
+ * elements have classes in place of colours. `renderLineChart` writes them as a file; a page draws the same elements.
+ */
+
+export type ChartPoint = {
+  readonly x: number;
+  readonly y: number;
+  /** Ends of the interval of a mark. */
+  readonly low?: number;
+  readonly high?: number;
+};
 
 export type Series = {
   readonly name: string;
-  readonly points: readonly { readonly x: number; readonly y: number }[];
-  readonly color: string;
-  /** `line` is the default, `faint` is a thin pale line, and `dots` is a line with a mark at each point. */
-  readonly style?: 'line' | 'faint' | 'dots';
+  readonly points: readonly ChartPoint[];
+  readonly color: 'accent' | 'good' | 'second';
+  /** `line` is the default, `faint` is thin and pale, and `marks` are points that are not joined. */
+  readonly style?: 'line' | 'faint' | 'dashed' | 'marks';
 };
 
-export type LineChart = {
+export type CurveChart = {
   readonly title: string;
   readonly xLabel: string;
   readonly series: readonly Series[];
-  /** Bounds that the y axis always includes. */
-  readonly yRange?: readonly [number, number];
   readonly width?: number;
   readonly height?: number;
+  /** False leaves out the title and the legend. */
+  readonly hasHead?: boolean;
+};
+
+export type ChartElement = {
+  readonly tag: 'g' | 'line' | 'text' | 'polyline' | 'circle' | 'title';
+  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly children?: readonly (ChartElement | string)[];
 };
 
 type Frame = { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number };
@@ -26,73 +43,120 @@ type Scale = { readonly at: (value: number) => number; readonly ticks: readonly 
  */
 const maxPoints = 400;
 
-export function renderLineChart({ title, xLabel, series, yRange, width = 720, height = 360 }: LineChart): string {
-  const frame: Frame = { left: 56, top: 64, right: width - 20, bottom: height - 44 };
-  const shown = series.map((each) => ({ ...each, points: thinOut(each.points.filter(({ y }) => Number.isFinite(y))) }));
+export function layOutChart(chart: CurveChart): readonly ChartElement[] {
+  const { title, xLabel, series, width = 640, height = 340, hasHead = true } = chart;
+  const frame: Frame = { left: 52, top: hasHead ? 66 : 12, right: width - 18, bottom: height - (xLabel ? 46 : 26) };
+  const shown = series.map((each) => ({ ...each, points: toShownPoints(each) }));
   const points = shown.flatMap((each) => each.points);
+  const inset = 8;
   const x = createScale(
     points.map((point) => point.x),
-    [frame.left, frame.right],
+    [frame.left + inset, frame.right - inset],
     { count: 8, isWhole: true },
   );
-  const y = createScale([...points.map((point) => point.y), ...(yRange ?? [])], [frame.bottom, frame.top], {
-    count: 5,
-    isWhole: false,
-  });
+  const values = points.flatMap(({ y, low = y, high = y }) => [y, low, high]);
+  const y = createScale(values, [frame.bottom, frame.top], { count: 5, isWhole: false });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${escapeXml(title)}">`,
-    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
-    `<text x="${frame.left}" y="24" font-size="15" font-weight="600" fill="#1f2328">${escapeXml(title)}</text>`,
-    ...renderLegend(shown, frame),
-    ...renderAxes({ x, y, frame, xLabel }),
-    ...shown.map((each) => renderSeries(each, x, y)),
+    ...(hasHead ? [text({ class: 'head', x: frame.left, y: 24 }, title), ...layOutLegend(shown, frame)] : []),
+    ...layOutAxes({ x, y, frame, xLabel }),
+    ...shown.flatMap((each) => layOutSeries(each, x, y)),
+  ];
+}
+
+const style = `
+text{fill:#5c6370}.head{fill:#14161a;font-size:16px;font-weight:600}.back{fill:#fff}.grid{stroke:#e4e6ea}.axis{stroke:#8b919c}
+.curve,.mark line{fill:none;stroke-width:2;stroke-linejoin:round}.faint{stroke-width:1;stroke-opacity:.35}.dashed{stroke-dasharray:6 4}
+.accent{stroke:#3d53c9}.good{stroke:#0b6b3a}.second{stroke:#a34a00}circle{stroke-width:0}circle.accent{fill:#3d53c9}circle.good{fill:#0b6b3a}circle.second{fill:#a34a00}
+@media(prefers-color-scheme:dark){text{fill:#9aa1ad}.head{fill:#eceef1}.back{fill:#131519}.grid{stroke:#262a31}.axis{stroke:#5c6370}
+.accent{stroke:#98a8ff}.good{stroke:#5fce93}.second{stroke:#f0a35e}circle.accent{fill:#98a8ff}circle.good{fill:#5fce93}circle.second{fill:#f0a35e}}`;
+
+/** Writes a chart as an SVG file, which follows light and dark. It needs no library and no script. */
+export function renderLineChart(chart: CurveChart): string {
+  const { title, width = 640, height = 340 } = chart;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="14" role="img" aria-label="${escapeXml(title)}">`,
+    `<style>${style}</style>`,
+    `<rect class="back" width="${width}" height="${height}"/>`,
+    ...layOutChart(chart).map(renderElement),
     '</svg>',
     '',
   ].join('\n');
 }
 
-function renderLegend(series: readonly Series[], frame: Frame): string[] {
+function renderElement({ tag, attributes, children = [] }: ChartElement): string {
+  const names = Object.entries(attributes).map(([name, value]) => ` ${name}="${escapeXml(String(value))}"`);
+  const inner = children.map((child) => (typeof child === 'string' ? escapeXml(child) : renderElement(child)));
+  return `<${tag}${names.join('')}>${inner.join('')}</${tag}>`;
+}
+
+const text = (attributes: ChartElement['attributes'], content: string): ChartElement => ({
+  tag: 'text',
+  attributes,
+  children: [content],
+});
+
+function layOutLegend(series: readonly Series[], frame: Frame): readonly ChartElement[] {
   let left = frame.left;
-  return series.map(({ name, color, style }) => {
+  return series.flatMap(({ name, color, style: kind = 'line' }) => {
     const at = left;
-    left += 34 + name.length * 6.6;
-    const opacity = style === 'faint' ? 0.35 : 1;
-    return `<line x1="${at}" x2="${at + 16}" y1="43" y2="43" stroke="${color}" stroke-width="2.5" stroke-opacity="${opacity}"/><text x="${at + 21}" y="47" fill="#59636e">${escapeXml(name)}</text>`;
+    left += 34 + name.length * 7.4;
+    const sign: ChartElement =
+      kind === 'marks'
+        ? { tag: 'circle', attributes: { class: color, cx: at + 8, cy: 44, r: 4 } }
+        : { tag: 'line', attributes: { class: `curve ${color} ${kind}`, x1: at, x2: at + 16, y1: 44, y2: 44 } };
+    return [sign, text({ x: at + 21, y: 49 }, name)];
   });
 }
 
-function renderAxes({
-  x,
-  y,
-  frame,
-  xLabel,
-}: {
-  readonly x: Scale;
-  readonly y: Scale;
-  readonly frame: Frame;
-  readonly xLabel: string;
-}): string[] {
+type Axes = { readonly x: Scale; readonly y: Scale; readonly frame: Frame; readonly xLabel: string };
+
+function layOutAxes({ x, y, frame, xLabel }: Axes): readonly ChartElement[] {
+  const { left, right, bottom } = frame;
+  const across = (name: string, at: number): ChartElement => ({
+    tag: 'line',
+    attributes: { class: name, x1: left, x2: right, y1: at, y2: at },
+  });
   return [
-    ...y.ticks.map(
-      (tick) =>
-        `<line x1="${frame.left}" x2="${frame.right}" y1="${round(y.at(tick))}" y2="${round(y.at(tick))}" stroke="#d1d9e0" stroke-width="1"/><text x="${frame.left - 8}" y="${round(y.at(tick) + 4)}" text-anchor="end" fill="#59636e">${formatTick(tick)}</text>`,
+    ...y.ticks.flatMap((tick) => [
+      across('grid', round(y.at(tick))),
+      text({ class: 'tick', x: left - 8, y: round(y.at(tick) + 4), 'text-anchor': 'end' }, formatTick(tick)),
+    ]),
+    ...x.ticks.map((tick) =>
+      text({ class: 'tick', x: round(x.at(tick)), y: bottom + 19, 'text-anchor': 'middle' }, formatTick(tick)),
     ),
-    ...x.ticks.map(
-      (tick) =>
-        `<text x="${round(x.at(tick))}" y="${frame.bottom + 18}" text-anchor="middle" fill="#59636e">${formatTick(tick)}</text>`,
-    ),
-    `<line x1="${frame.left}" x2="${frame.right}" y1="${frame.bottom}" y2="${frame.bottom}" stroke="#818b98"/>`,
-    `<text x="${(frame.left + frame.right) / 2}" y="${frame.bottom + 36}" text-anchor="middle" fill="#59636e">${escapeXml(xLabel)}</text>`,
+    across('axis', bottom),
+    ...(xLabel === '' ? [] : [text({ x: (left + right) / 2, y: bottom + 39, 'text-anchor': 'middle' }, xLabel)]),
   ];
 }
 
-function renderSeries({ points, color, style }: Series, x: Scale, y: Scale): string {
-  const places = points.map((point) => [round(x.at(point.x)), round(y.at(point.y))] as const);
-  const line = `<polyline fill="none" stroke="${color}" stroke-width="${style === 'faint' ? 1 : 2}" stroke-opacity="${style === 'faint' ? 0.35 : 1}" stroke-linejoin="round" points="${places.map((place) => place.join(',')).join(' ')}"/>`;
-  const isMarked = style === 'dots' || places.length === 1;
-  return isMarked
-    ? [line, ...places.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${color}"/>`)].join('')
-    : line;
+function layOutSeries(series: Series, x: Scale, y: Scale): readonly ChartElement[] {
+  const { points, color, style: kind = 'line', name } = series;
+  if (kind === 'marks') return points.map((point) => layOutMark(point, { name, color, x, y }));
+  const places = points.map((point) => `${round(x.at(point.x))},${round(y.at(point.y))}`);
+  const dots = points.length === 1 ? points.map((point) => layOutMark(point, { name, color, x, y })) : [];
+  return [{ tag: 'polyline', attributes: { class: `curve ${color} ${kind}`, points: places.join(' ') } }, ...dots];
+}
+
+type Marked = { readonly name: string; readonly color: string; readonly x: Scale; readonly y: Scale };
+
+/** A measured point, and its interval as a bar with two ends. */
+function layOutMark({ x: step, y: value, low, high }: ChartPoint, { name, color, x, y }: Marked): ChartElement {
+  const [cx, cy] = [round(x.at(step)), round(y.at(value))];
+  const line = (dx: number, from: number, to: number): ChartElement => ({
+    tag: 'line',
+    attributes: { class: color, x1: cx - dx, x2: cx + dx, y1: round(y.at(from)), y2: round(y.at(to)) },
+  });
+  const hasInterval = low !== undefined && high !== undefined;
+  const interval = hasInterval ? `, 95% ${formatTick(low)} to ${formatTick(high)}` : '';
+  return {
+    tag: 'g',
+    attributes: { class: 'mark' },
+    children: [
+      { tag: 'title', attributes: {}, children: [`${name}, step ${step}: ${formatTick(value)}${interval}`] },
+      ...(hasInterval ? [line(0, low, high), line(4, low, low), line(4, high, high)] : []),
+      { tag: 'circle', attributes: { class: color, cx, cy, r: 4.5 } },
+    ],
+  };
 }
 
 function createScale(
@@ -117,9 +181,10 @@ function tickStep(span: number, { count, isWhole }: { readonly count: number; re
   return isWhole ? Math.max(step, 1) : step;
 }
 
-function thinOut(points: Series['points']): Series['points'] {
+function toShownPoints({ points: given, style: kind }: Series): readonly ChartPoint[] {
+  const points = given.filter(({ y }) => Number.isFinite(y));
   const size = Math.ceil(points.length / maxPoints);
-  if (size <= 1) return points;
+  if (size <= 1 || kind === 'marks') return points;
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
     const bucket = points.slice(index * size, (index + 1) * size);
@@ -132,10 +197,10 @@ function round(value: number): number {
 }
 
 function formatTick(value: number): string {
-  return Math.abs(value) >= 1e4 ? value.toExponential(0) : String(Number(value.toPrecision(6)));
+  return Number(value.toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 6 });
 }
 
-export function escapeXml(text: string): string {
+function escapeXml(content: string): string {
   const entities: Readonly<Record<string, string>> = {
     '&': '&amp;',
     '<': '&lt;',
@@ -143,5 +208,5 @@ export function escapeXml(text: string): string {
     '"': '&quot;',
     "'": '&#39;',
   };
-  return text.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char);
+  return content.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char);
 }

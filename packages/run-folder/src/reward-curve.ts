@@ -1,57 +1,84 @@
-import { renderLineChart, type Series } from './line-chart.js';
+import { renderLineChart, type ChartPoint, type CurveChart, type Series } from './line-chart.js';
 import type { MetricsRecord } from './metrics-record.js';
 
 type Records = readonly MetricsRecord[];
 
+/** Renders reward.svg. */
+export const renderRewardCurve = (metrics: Records, evaluations: Records): string =>
+  renderLineChart(toRewardChart(metrics, evaluations));
+
 /**
- * Renders reward.svg: mean reward of each step, its moving average, success, and the evaluations. A run without rewards
- * shows its loss.
+ * Returns the chart of a run: mean reward of each step, its moving average, success, and the evaluations with their
+ * intervals. The chart of a run without rewards has its loss. reward.svg and the studio draw it.
  */
-export function renderRewardCurve(metrics: Records, evaluations: Records): string {
+export function toRewardChart(metrics: Records, evaluations: Records): CurveChart {
   const reward = pointsOf(metrics, 'reward_mean');
-  if (reward.length === 0 && metrics.length > 0) return renderLossCurve(metrics, evaluations);
+  if (reward.length === 0 && metrics.length > 0) return toLossChart(metrics, evaluations);
   const series: Series[] = [
-    { name: 'reward, each step', points: reward, color: '#0969da', style: 'faint' },
-    { name: `reward, mean of ${windowOf(reward.length)} steps`, points: movingAverage(reward), color: '#0969da' },
-    { name: 'success in training', points: movingAverage(pointsOf(metrics, 'success_rate')), color: '#1a7f37' },
-    { name: 'success in evaluation', points: pointsOf(evaluations, 'success_rate'), color: '#bc4c00', style: 'dots' },
+    { name: 'reward, each step', points: reward, color: 'accent', style: 'faint' },
+    { name: `reward, mean of ${windowOf(reward.length)} steps`, points: smoothPoints(reward), color: 'accent' },
+    {
+      name: 'success in training',
+      points: smoothPoints(pointsOf(metrics, 'success_rate')),
+      color: 'good',
+      style: 'dashed',
+    },
+    {
+      name: 'success in evaluation',
+      points: pointsOf(evaluations, 'success_rate', ['success_low', 'success_high']),
+      color: 'second',
+      style: 'marks',
+    },
   ];
-  return renderLineChart({
-    title: 'Reward by optimizer step',
-    xLabel: 'step',
-    series: series.filter(({ points }) => points.length > 0),
-    yRange: [0, 1],
-  });
+  return { title: 'Reward by step', xLabel: 'step', series: series.filter(({ points }) => points.length > 0) };
 }
 
-/** Renders the loss of a run that imitates. */
-function renderLossCurve(metrics: Records, evaluations: Records): string {
+/** The chart of a run that imitates. */
+function toLossChart(metrics: Records, evaluations: Records): CurveChart {
   const loss = pointsOf(metrics, 'loss');
   const series: Series[] = [
-    { name: 'loss, each step', points: loss, color: '#0969da', style: 'faint' },
-    { name: `loss, mean of ${windowOf(loss.length)} steps`, points: movingAverage(loss), color: '#0969da' },
-    { name: 'held-out loss', points: pointsOf(evaluations, 'held_out_loss'), color: '#bc4c00', style: 'dots' },
+    { name: 'loss, each step', points: loss, color: 'accent', style: 'faint' },
+    { name: `loss, mean of ${windowOf(loss.length)} steps`, points: smoothPoints(loss), color: 'accent' },
+    { name: 'held-out loss', points: pointsOf(evaluations, 'held_out_loss'), color: 'second', style: 'marks' },
   ];
-  return renderLineChart({
-    title: 'Loss by optimizer step, nats per token',
+  return {
+    title: 'Loss by step, nats per token',
     xLabel: 'step',
     series: series.filter(({ points }) => points.length > 0),
+  };
+}
+
+function pointsOf(records: Records, key: string, [low, high]: readonly string[] = []): readonly ChartPoint[] {
+  return records.flatMap((record) => {
+    const [y, from, to] = [record[key], record[low ?? ''], record[high ?? '']];
+    if (typeof y !== 'number') return [];
+    return [
+      { x: record.step, y, ...(typeof from === 'number' && typeof to === 'number' ? { low: from, high: to } : {}) },
+    ];
   });
 }
 
-export function pointsOf(records: Records, key: string): { readonly x: number; readonly y: number }[] {
-  return records.flatMap((record) => (typeof record[key] === 'number' ? [{ x: record.step, y: record[key] }] : []));
+const windowOf = (count: number): number => Math.max(1, Math.min(20, Math.round(count / 8)));
+
+function smoothPoints(points: readonly ChartPoint[]): readonly ChartPoint[] {
+  const means = smooth(
+    points.map(({ y }) => y),
+    windowOf(points.length),
+  );
+  return points.map(({ x, y }, at) => ({ x, y: means[at] ?? y }));
 }
 
-function windowOf(count: number): number {
-  return Math.max(1, Math.min(20, Math.round(count / 8)));
-}
-
-/** Returns the moving average over the last steps. At the start, it averages fewer steps. */
-function movingAverage(points: readonly { readonly x: number; readonly y: number }[]) {
-  const size = windowOf(points.length);
-  return points.map(({ x }, index) => {
-    const recent = points.slice(Math.max(0, index + 1 - size), index + 1);
-    return { x, y: recent.reduce((sum, { y }) => sum + y, 0) / recent.length };
+/**
+ * Replaces each value by the mean of `window` values around it. Near an end, fewer are used, so that the ends stay in
+ * place.
+ */
+export function smooth(values: readonly (number | null)[], window: number): readonly (number | null)[] {
+  const reach = Math.floor(window / 2);
+  if (reach === 0) return values;
+  return values.map((value, at) => {
+    if (value === null) return null;
+    const width = Math.min(reach, at, values.length - 1 - at);
+    const near = values.slice(at - width, at + width + 1).filter((each) => each !== null);
+    return near.reduce((sum, each) => sum + each, 0) / near.length;
   });
 }

@@ -13,7 +13,6 @@ export const runFiles = {
   tasks: 'tasks.json',
   sums: 'sums.jsonl',
   curve: 'reward.svg',
-  report: 'report.html',
 } as const;
 
 export type RunFile = keyof typeof runFiles;

@@ -17,7 +17,6 @@ import { readModelSource } from './model-source.js';
 import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
 import { cutUnknown, findChangedRecords, noteRecords, recordsOfStep, whileCut } from './record-sums.js';
 import { replaceFile } from './replace-file.js';
-import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
 import { runFiles, type RunFile } from './run-files.js';
 import { findChangedSources, type TasksRecord } from './tasks-record.js';
@@ -35,7 +34,7 @@ export type RunFolderOptions = {
   readonly clock?: () => Date;
   /** A metric of the evaluations, such as `success_rate`. The checkpoint with its highest value is kept. */
   readonly keepBest?: string | null | undefined;
-  /** Called with messages for the user that do not end the run: repairs, or a report that could not be drawn. */
+  /** Called with messages for the user that do not end the run: repairs, or a curve that could not be drawn. */
   readonly onNotice?: (message: string) => void;
 };
 
@@ -60,7 +59,7 @@ const indexName = 'index/';
  * tasks.json         the sources of the tasks with their sums, their number, and the tasks that were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          events with times
- * reward.svg, report.html
+ * reward.svg         the reward curve
  * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/local-run`)
  * writer.json        the process that writes here, while it runs
  * ```
@@ -291,11 +290,6 @@ export class RunFolder {
     await this.#writing('tasks', (file) => replaceFile(file, `${JSON.stringify(tasks, null, 2)}\n`));
   }
 
-  /** Writes report.html from the present records. If this fails, the run continues and the user gets a notice. */
-  async writeReport(): Promise<void> {
-    await this.#drawing('report.html', () => this.#writeReport());
-  }
-
   /**
    * Makes this process the writer of the folder, even if another process is the writer. The next write of that process
    * is refused.
@@ -341,41 +335,19 @@ export class RunFolder {
     const missing = Array.from({ length: lastStep }, (_, index) => index + 1).filter((step) => !seen.has(step));
     if (missing.length === 0) return [];
     return [
-      `${this.#path('metrics')} has no line for ${missing.length} of ${lastStep} steps; the first is ${missing[0]}. The curve and the report lack them.`,
+      `${this.#path('metrics')} has no line for ${missing.length} of ${lastStep} steps; the first is ${missing[0]}. The curve lacks them.`,
     ];
   }
 
-  async #writeReport(): Promise<void> {
-    const [metrics, evaluations, config, steps] = await Promise.all([
-      this.readMetrics(),
-      this.readEvaluations(),
-      this.readConfig(),
-      this.episodes.steps(),
-    ]);
-    const shown = [...new Set([steps[0], steps.at(-1)])].filter((step) => step !== undefined);
-    const episodes = (await Promise.all(shown.map((step) => this.episodes.readStep(step)))).flatMap((records) =>
-      records.slice(0, 4),
-    );
-    const name = path.basename(path.dirname(this.dir));
-    const page = renderReport({ name, dir: this.dir, metrics, evaluations, config, episodes });
-    await this.#writing('report', (file) => replaceFile(file, page));
-  }
-
-  async #drawing(what: string, draw: () => Promise<void>): Promise<void> {
-    try {
-      await draw();
-    } catch (thrown) {
-      this.#onNotice(`${what} could not be written, and the run continues without it: ${toErrorMessage(thrown)}`);
-    }
-  }
-
   async #drawCurve(): Promise<void> {
-    await this.#drawing('reward.svg', async () => {
+    try {
       const { metrics, evaluations } = await this.#readDrawn();
       await this.#writing('curve', (file) =>
         replaceFile(file, renderRewardCurve(metrics, evaluations), { isFlushed: false }),
       );
-    });
+    } catch (thrown) {
+      this.#onNotice(`reward.svg could not be written, and the run continues without it: ${toErrorMessage(thrown)}`);
+    }
   }
 
   async #readDrawn() {

@@ -62,7 +62,6 @@ describe('train', () => {
       'index',
       'log.jsonl',
       'metrics.jsonl',
-      'report.html',
       'reward.svg',
       'rules.json',
       'sums.jsonl',

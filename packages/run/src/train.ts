@@ -30,7 +30,7 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
      */
     readonly source: (start: SourceStart) => AsyncIterable<TrainingGroup>;
     /** The run folder, which records steps and keeps checkpoints. */
-    readonly run: Pick<RunFolder, 'recordStep' | 'save' | 'writeReport'>;
+    readonly run: Pick<RunFolder, 'recordStep' | 'save'>;
     readonly groupsPerStep: number;
     /** Default: nothing is recorded of single tokens. */
     readonly recordTokens?: TokenRecording;
@@ -306,7 +306,6 @@ class LocalRun {
   async #save(): Promise<void> {
     const { run, backbone, maxCheckpoints, observer } = this.#options;
     this.#checkpoint = await run.save(backbone, this.#state, maxCheckpoints === undefined ? {} : { maxCheckpoints });
-    await run.writeReport();
     observer?.onCheckpoint?.(this.#checkpoint);
   }
 }

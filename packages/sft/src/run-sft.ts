@@ -45,7 +45,6 @@ export async function runSft(
   const isInterrupted = run.signal?.aborted === true && outcome.status === 'stopped';
   const last = isInterrupted ? null : await heldOut.lossAt(outcome.state.step);
   const best = isAuto && !isInterrupted ? await findBest(run) : undefined;
-  await folder.writeReport();
   const result: SftResult = {
     runDir: folder.dir,
     modelDir: (best?.checkpoint ?? outcome.checkpoint ?? checkpoint)?.dir ?? null,

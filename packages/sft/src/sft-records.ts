@@ -80,7 +80,6 @@ export function recordSft(
         );
       },
       save: (backbone, state, options) => folder.save(backbone, state, options),
-      writeReport: () => folder.writeReport(),
     },
     observer: { ...observer, onStep: (metrics) => observer.onStep?.(recorded ?? metrics) },
   };

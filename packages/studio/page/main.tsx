@@ -6,7 +6,7 @@ import 'uplot/dist/uPlot.min.css';
 import { App } from './app.js';
 import { startKeyboard } from './parts/keyboard.js';
 import { openSource } from './state/source.js';
-import { source, startRouting } from './state/store.js';
+import { openAt, source, startRouting } from './state/store.js';
 import { startTheme } from './state/theme.js';
 
 // The token of the first visit is in a cookie now, and need not stay in the address.
@@ -15,7 +15,8 @@ if (location.search !== '' && location.protocol !== 'file:')
 
 startTheme();
 startKeyboard();
-startRouting();
 source.current = await openSource();
+openAt(source.current.start);
+startRouting();
 const place = document.getElementById('app');
 if (place !== null) render(<App />, place);

@@ -204,6 +204,8 @@ export type EpisodeView = {
   readonly seconds: number;
   readonly outcome: OutcomeInWords;
   readonly facts: readonly (readonly [label: string, value: string])[];
+  /** The table of model calls, by columns. */
+  readonly calls: readonly { readonly title: string; readonly values: readonly string[] }[];
   readonly said: readonly Said[];
   readonly times: readonly TimeBar[];
   readonly branches: readonly TreeBranch[];

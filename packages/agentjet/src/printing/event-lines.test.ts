@@ -1,6 +1,12 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { JobResult } from '@agentjet/records';
 import { formatEvent } from './event-lines.js';
+import { showCommand } from './see-run.js';
+
+beforeEach(() => {
+  vi.stubEnv('SSH_CONNECTION', undefined);
+  return () => vi.unstubAllEnvs();
+});
 
 it('a step is one line, with its failures if there are some', () => {
   const metrics = {
@@ -120,6 +126,17 @@ it('a run says what is before it, a finished one that nothing is', () => {
       plan: { firstStep: 1, totalSteps: 1, tasksPerStep: 1, episodesPerTask: 1 },
     }),
   ).toBe('run /r: 1 step of 1 task, 1 episode each, model nano\nsee it ajet studio /r');
+});
+
+it('on a remote host, a run also prints the tunnel to the studio', () => {
+  const env = { SSH_CONNECTION: '10.0.0.9 50122 192.0.2.7 22', USER: 'eve' };
+  expect(showCommand('/r', env).split('\n')).toEqual([
+    'see it ajet studio /r --port 8710',
+    'tunnel ssh -N -L 8710:127.0.0.1:8710 eve@192.0.2.7   (on your machine)',
+  ]);
+  expect(showCommand('/r', { SSH_CONNECTION: '::1 50122 fd00::7 2222' })).toContain(
+    'ssh -N -L 8710:127.0.0.1:8710 -p 2222 fd00::7',
+  );
 });
 
 it('the end shows where the time went and where the model is', () => {

@@ -1,5 +1,4 @@
-import path from 'node:path';
-import { formatCount, formatSeconds, quoteForShell } from '@agentjet/core';
+import { formatCount, formatSeconds } from '@agentjet/core';
 import { formatChange, formatRate } from '@agentjet/core/success';
 import type {
   Evaluation,
@@ -11,6 +10,7 @@ import type {
   SftResult,
   StepMetrics,
 } from '@agentjet/records';
+import { showCommand, showPath } from './see-run.js';
 import { ProgressLines } from './progress-lines.js';
 import { formatTranscript, type TranscriptStyle } from './format-transcript.js';
 
@@ -171,16 +171,6 @@ function formatResult(result: JobResult): string {
 /** The folder of the run, and the command that shows it in a browser. */
 function showRun(runDir: string): readonly string[] {
   return [`run    ${showPath(runDir)}`, showCommand(runDir)];
-}
-
-function showCommand(runDir: string): string {
-  return `see it ajet studio ${quoteForShell(showPath(runDir))}`;
-}
-
-/** Uses a relative path if it is shorter. */
-function showPath(file: string): string {
-  const relative = path.relative(process.cwd(), file);
-  return relative.length < file.length && relative !== '' ? relative : file;
 }
 
 /**

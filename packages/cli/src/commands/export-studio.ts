@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { AgentJetError, ConfigError, toErrorMessage } from '@agentjet/core';
+import { ConfigError } from '@agentjet/core';
 import { exportRunPage } from '@agentjet/studio';
 import { createOutput } from '../output.js';
 import type { StudioExportFlags } from '../program.js';
+import { writePageFile } from './write-page-file.js';
 
 /** `ajet studio export` writes the page of a run as one file. Returns the exit code. */
 export async function exportStudio(run: string, flags: StudioExportFlags): Promise<number> {
@@ -21,15 +21,7 @@ export async function exportStudio(run: string, flags: StudioExportFlags): Promi
       ? `${size}: the figures of ${allEpisodes} episodes, without texts`
       : `${size}: the figures of ${allEpisodes} episodes, and the tokens of ${episodes} of them`,
   );
-  try {
-    writeFileSync(file, html);
-  } catch (cause) {
-    throw new AgentJetError(
-      'unwritable_page',
-      `Cannot write ${file}: ${toErrorMessage(cause)}. Name another file: --output <file>.`,
-      { cause },
-    );
-  }
+  writePageFile(file, html, '--output');
   output.writeLine(file);
   output.writeJson({ file, bytes, episodes, all_episodes: allEpisodes });
   return 0;

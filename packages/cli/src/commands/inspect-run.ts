@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { AgentJetError, quoteForShell, toErrorMessage } from '@agentjet/core';
+import { resolve } from 'node:path';
+import { AgentJetError, quoteForShell } from '@agentjet/core';
 import {
   choosePalette,
   findChanges,
@@ -9,10 +8,10 @@ import {
   formatTokens,
   inspectEpisode,
   summarizeEpisodes,
-  renderPage,
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../inspect-program.js';
 import { asksForOutcomes, showComparison, showEpisodeAsJson, showOutcomes } from './inspect-outcomes.js';
+import { writePageFile } from './write-page-file.js';
 
 /** Runs `ajet inspect` and returns the exit code. */
 export async function inspectRun(run: string, episode: string | undefined, flags: InspectFlags): Promise<number> {
@@ -22,7 +21,7 @@ export async function inspectRun(run: string, episode: string | undefined, flags
   if (episode === undefined && html === true)
     throw new AgentJetError(
       'no_episode',
-      `--html writes the page of one episode: ajet inspect ${quoteForShell(run)} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
+      `--html writes the page of one episode: ajet inspect ${quoteForShell(run)} <episode> --html. \`ajet studio export ${quoteForShell(run)}\` writes the page of the whole run.`,
     );
   const { json = false, ...others } = flags;
   const isOneAsJson = json && episode !== undefined && Object.keys(others).length === 0;
@@ -69,17 +68,14 @@ async function printEpisode(run: string, episodeId: string, isTable: boolean): P
   console.log(lines.join('\n'));
 }
 
-async function writePage(run: string, episodeId: string, target: string | true): Promise<void> {
-  const episode = await inspectEpisode(run, episodeId);
-  const file = path.resolve(target === true ? `${episode.record.episode_id.replaceAll(/[^\w.-]/g, '_')}.html` : target);
-  try {
-    writeFileSync(file, renderPage(episode));
-  } catch (cause) {
-    throw new AgentJetError(
-      'unwritable_page',
-      `Cannot write the page: ${toErrorMessage(cause)}. Name another file: --html <file>.`,
-      { cause },
-    );
-  }
+async function writePage(run: string, prefix: string, target: string | true): Promise<void> {
+  const { episode_id: id } = (await inspectEpisode(run, prefix)).record;
+  const file = resolve(target === true ? `${id.replaceAll(/[^\w.-]/g, '_')}.html` : target);
+  const { exportRunPage } = await import('@agentjet/studio');
+  const { html } = await exportRunPage(run, {
+    episodes: new URLSearchParams({ episode: id }).toString(),
+    opensEpisode: id,
+  });
+  writePageFile(file, html, '--html');
   console.log(file);
 }

@@ -1,9 +1,10 @@
-import { AgentJetJob, type JobResult, type SftResult, type TuneOptions } from 'agentjet';
+import { AgentJetJob, type JobListener, type JobResult, type SftResult, type TuneOptions } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { describeEnd } from './end-findings.js';
 import { listOverrides } from './list-overrides.js';
+import { checkStudioFlags, startStudio } from './start-studio.js';
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
@@ -27,19 +28,29 @@ async function train(
   run: (job: AgentJetJob, options: TuneOptions, writeLine: (line: string) => void) => Promise<object>,
 ): Promise<number> {
   const output = createOutput(flags);
+  checkStudioFlags(flags);
   const onFirst = (): void =>
     output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+    let endStudio: (() => void) | undefined;
+    const onEvent: JobListener = (event) => {
+      output.listener(event);
+      if (event.type === 'run_started' && flags.studio === true)
+        endStudio ??= startStudio(event.runDir, flags, output.writeLine);
+    };
     const options = {
-      onEvent: output.listener,
+      onEvent,
       signal,
       resume: flags.run ?? flags.resume ?? false,
       ...(flags.from === undefined ? {} : { from: flags.from }),
     };
-    const result = await run(job, options, output.writeLine);
-    output.writeJson(result);
-    return 0;
+    try {
+      output.writeJson(await run(job, options, output.writeLine));
+      return 0;
+    } finally {
+      endStudio?.();
+    }
   });
 }
 

@@ -10,16 +10,19 @@ import {
 } from '@agentjet/swarm-server';
 import { loadRunFollower } from '@agentjet/trackers';
 import { AgentJetJob, configuration } from 'agentjet';
+import { showCommand } from 'agentjet/printing';
 import { runInterruptibly } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../swarm-program.js';
 import { listOverrides } from './list-overrides.js';
+import { checkStudioFlags, startStudio } from './start-studio.js';
 import { untilAborted } from './until-aborted.js';
 
 /** `ajet swarm serve` serves and trains until a signal arrives. Returns the exit code. */
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
+  checkStudioFlags(flags);
   const log = createLog(flags);
   const say: Notice = (message, level = 'info') => log({ level, message });
   const drainMs = 1000 * toSeconds(flags.drainSeconds ?? '30');
@@ -43,6 +46,7 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       const { url, firstKey } = swarm.server;
       say(`${swarm.isResumed ? 'Continuing' : 'New run'} ${swarm.runDir}`);
       say(`Serving the swarm at ${url}`);
+      showRun(swarm.runDir, flags, say);
       sayKey(flags, firstKey, say);
       output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
       const deposed = await Promise.race([untilAborted(signal), swarm.server.deposed]);
@@ -81,6 +85,7 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }:
     onLog: log,
   });
   say(`Waiting for a run at ${standby.url}, or continuing the one in ${dir}`);
+  showRun(dir, flags, say);
   sayKey(flags, standby.firstKey, say);
   output.writeJson({ url: standby.url, key: standby.firstKey ?? null, run_dir: null });
   const failure = await Promise.race([untilAborted(signal), standby.failed]);
@@ -88,6 +93,12 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }:
   if (isSigterm(signal)) await finish(standby.served, drainMs);
   await standby.close();
   return 0;
+}
+
+/** Opens the studio, or prints the command that opens it. The studio ends with this process. */
+function showRun(dir: string, flags: SwarmFlags, say: Notice): void {
+  if (flags.studio === true) startStudio(dir, flags, { writeLine: say });
+  else say(showCommand(dir));
 }
 
 /** With --json, the line on stdout contains the key, so the key is not shown a second time. */

@@ -8,7 +8,7 @@ export type CallColumn = {
   readonly valueOf: (turn: TurnDescription) => string;
 };
 
-export function callColumns({ record }: InspectedEpisode): readonly CallColumn[] {
+export function callColumns({ record }: Pick<InspectedEpisode, 'record'>): readonly CallColumn[] {
   return [
     { title: 'call', valueOf: ({ index }) => `#${index}` },
     { title: 'agent', isText: true, valueOf: formatAgent },

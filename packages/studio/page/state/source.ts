@@ -3,6 +3,8 @@ import type { ChangeEvent } from '../../src/wire.js';
 /** Where the page gets its data from: the server, or the file itself if it was exported. */
 export type Source = {
   readonly isExport: boolean;
+  /** The address to open with, if the file names one. */
+  readonly start?: string;
   read(path: string): Promise<unknown>;
   /** Calls `onChange` after each change of the files. Returns a function that ends it. */
   follow(run: string, onChange: (event: ChangeEvent) => void, onState: (isLive: boolean) => void): () => void;
@@ -29,12 +31,13 @@ const server: Source = {
 };
 
 /** The answers of the server by their paths, compressed. */
-async function openExport(text: string): Promise<Source> {
+async function openExport(text: string, start: string): Promise<Source> {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   const answers = (await new Response(unpacked).json()) as Readonly<Record<string, unknown>>;
   return {
     isExport: true,
+    start,
     read: (path) => {
       const answer = Object.hasOwn(answers, path) ? answers[path] : answerTo(path, answers);
       return answer === undefined
@@ -57,6 +60,7 @@ function answerTo(path: string, answers: Readonly<Record<string, unknown>>): unk
 }
 
 export async function openSource(): Promise<Source> {
-  const embedded = document.getElementById('run-data')?.textContent;
-  return embedded === undefined || embedded === null ? server : openExport(embedded.trim());
+  const embedded = document.getElementById('run-data');
+  if (embedded === null) return server;
+  return openExport(embedded.textContent.trim(), decodeURIComponent(embedded.dataset['start'] ?? ''));
 }

@@ -1,5 +1,6 @@
 import { signal, type Signal } from '@preact/signals';
 import { formatRoute, parseRoute, type PageRoute } from '../../src/page-logic/route.js';
+import { withoutUnmeasured } from '../../src/page-logic/metric-groups.js';
 import { EpisodeStore } from '../../src/page-logic/episode-store.js';
 import type { ChangeEvent, EpisodesChunk, MetricsChunk } from '../../src/wire.js';
 import type { MetricsRecord } from '@agentjet/run-folder';
@@ -13,6 +14,13 @@ export const source: { current: Source } = {
   current: { isExport: false, read: () => Promise.reject(new Error('not open')), follow: () => () => undefined },
 };
 
+/** Opens a view if the address names none. */
+export function openAt(address = ''): void {
+  if (address === '' || location.hash !== '') return;
+  history.replaceState(null, '', address);
+  route.value = parseRoute(address);
+}
+
 export function startRouting(): void {
   addEventListener('hashchange', () => (route.value = parseRoute(location.hash)));
 }
@@ -21,7 +29,7 @@ export function go(next: Partial<PageRoute> & Pick<PageRoute, 'view'>, { replace
   const address = formatRoute(next);
   if (replaces) history.replaceState(null, '', address);
   else history.pushState(null, '', address);
-  route.value = parseRoute(address.slice(0));
+  route.value = parseRoute(address);
 }
 
 /** Changes filters in the address of the present view. An empty value removes one. */
@@ -104,7 +112,7 @@ export class RunData {
       this.#cursor = cursor;
       this.metrics.value = {
         value: {
-          steps: [...(before?.steps ?? []), ...steps],
+          steps: [...(before?.steps ?? []), ...steps.map(withoutUnmeasured)],
           evaluations: [...(before?.evaluations ?? []), ...evaluations],
         },
       };

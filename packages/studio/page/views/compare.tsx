@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { showCount, showRate, showSigned } from '../../src/page-logic/format.js';
-import { groupMetrics, smooth } from '../../src/page-logic/metric-groups.js';
+import { smooth } from '@agentjet/run-folder/curve';
+import { groupMetrics } from '../../src/page-logic/metric-groups.js';
 import type { RunOverview, TaskChange } from '../../src/wire.js';
 import { Choice, Empty, Link, Panel, Problem, Words } from '../parts/basics.js';
 import { IntervalChart } from '../parts/interval-chart.js';

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { showNumber } from '../../src/page-logic/format.js';
-import { groupMetrics, smooth } from '../../src/page-logic/metric-groups.js';
+import { smooth } from '@agentjet/run-folder/curve';
+import { groupMetrics } from '../../src/page-logic/metric-groups.js';
 import { Choice, Empty, Segments, Shown } from '../parts/basics.js';
 import { LineChart, type Line } from '../parts/line-chart.js';
 import { go, route, runData, setQuery, type Metrics } from '../state/store.js';

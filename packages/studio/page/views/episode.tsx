@@ -183,10 +183,46 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
   );
 }
 
-function Facts({ episode: { facts } }: { readonly episode: EpisodeView }) {
+function Facts({ episode: { facts, calls } }: { readonly episode: EpisodeView }) {
   return (
-    <Panel title="Facts">
-      <FactList facts={facts} />
-    </Panel>
+    <>
+      <Panel title="Facts">
+        <FactList facts={facts} />
+      </Panel>
+      <Panel title="Calls">
+        <Calls calls={calls} />
+      </Panel>
+    </>
+  );
+}
+
+function Calls({ calls }: Pick<EpisodeView, 'calls'>) {
+  const [first] = calls;
+  if (first === undefined || first.values.length === 0) return <p class="empty">No model call was recorded.</p>;
+  return (
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Calls">
+      <table class="table">
+        <thead>
+          <tr>
+            {calls.map(({ title }) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {first.values.map((_value, at) => (
+            <tr key={at}>
+              {calls.map(({ title, values }) => (
+                <td key={title}>
+                  <Words text={values[at] ?? ''} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { showCount, showRate, showSeconds } from '../../src/page-logic/format.js';
-import { smooth } from '../../src/page-logic/metric-groups.js';
+import { toRewardChart } from '@agentjet/run-folder/curve';
 import { sumUp } from '../../src/page-logic/sum-up.js';
 import type { RunFindings, RunOverview } from '../../src/wire.js';
 import { Empty, FactList, Link, Panel, Shown, Words } from '../parts/basics.js';
@@ -58,21 +58,25 @@ function Body({ overview }: { readonly overview: RunOverview }) {
 }
 
 function RewardChart({ metrics: { steps: lines }, run }: { readonly metrics: Metrics; readonly run: string }) {
-  const [steps, curves] = useMemo(() => {
-    const valuesOf = (name: string) => lines.map((line) => line[name] ?? null);
-    const name = lines.some((line) => line['reward_mean'] !== undefined) ? 'reward_mean' : 'loss';
-    const values = valuesOf(name);
-    const window = Math.max(1, Math.min(20, Math.round(lines.length / 8)));
-    const shown: Line[] = [
-      { name: 'each step', colour: 'accent', values, isFaint: true },
-      { name: `mean of ${window} steps`, colour: 'accent', values: smooth(values, window) },
-    ];
-    return [lines.map(({ step }) => step), shown] as const;
+  const { title, steps, curves } = useMemo(() => {
+    const chart = toRewardChart(lines, []);
+    const all = lines.map(({ step }) => step);
+    const shown = chart.series.map(({ name, color, style, points }): Line => {
+      const values = new Map(points.map(({ x, y }) => [x, y]));
+      return {
+        name,
+        colour: color,
+        values: all.map((step) => values.get(step) ?? null),
+        isFaint: style === 'faint',
+        ...(style === 'dashed' && { dash: [6, 4] }),
+      };
+    });
+    return { title: chart.title, steps: all, curves: shown };
   }, [lines]);
   if (lines.length === 0) return <Empty>No step is finished yet.</Empty>;
   return (
     <LineChart
-      title="Mean reward by step"
+      title={title}
       steps={steps}
       lines={curves}
       height={206}

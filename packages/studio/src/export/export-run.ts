@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { BackboneError } from '@agentjet/core';
 import { EpisodeStore, selectRows } from '../page-logic/episode-store.js';
+import { formatRoute } from '../page-logic/route.js';
 import { StudioRuns } from '../runs/studio-runs.js';
 import type { StudioRun } from '../runs/studio-run.js';
 import { readPageFiles, type PageFiles } from '../server/page-files.js';
@@ -10,6 +11,8 @@ import type { RunOverview } from '../wire.js';
 export type ExportOptions = {
   /** A filter as the page has it in its address, such as `result=failure&step=60`. Default: the last step. */
   readonly episodes?: string;
+  /** The id of the episode that the file opens with. Default: it opens with the run. */
+  readonly opensEpisode?: string;
   /** The most episodes that are exported with their tokens, the newest first. Default: 200. */
   readonly maxEpisodes?: number;
   /** Leaves out what agents, models, judges and people wrote, and keeps the figures. */
@@ -36,7 +39,12 @@ export async function exportRunPage(runDir: string, options: ExportOptions = {})
     );
   const { answers, episodes, allEpisodes } = await collectAnswers(run, options);
   answers['runs'] = { ...list, folder: options.isRedacted === true ? '' : list.folder };
-  return { html: renderExport(readPageFiles(), answers), episodes, allEpisodes };
+  const { id } = run.found;
+  const start =
+    options.opensEpisode === undefined
+      ? formatRoute({ view: 'overview', run: id })
+      : formatRoute({ view: 'episode', run: id, item: options.opensEpisode });
+  return { html: renderExport(readPageFiles(), { answers, start }), episodes, allEpisodes };
 }
 
 type Answers = Record<string, unknown>;
@@ -95,7 +103,9 @@ function redact(overview: RunOverview): RunOverview {
   return { ...overview, run, settings: {}, events: [] };
 }
 
-function renderExport(page: PageFiles, answers: Answers): string {
+type Exported = { readonly answers: Answers; readonly start: string };
+
+function renderExport(page: PageFiles, { answers, start }: Exported): string {
   const textOf = (name: string): string => new TextDecoder().decode(page.get(name)?.body);
   // A script ends at the first end tag in it, even inside a string.
   const script = textOf('/assets/app.js').replaceAll('</script', String.raw`<\/script`);
@@ -115,7 +125,7 @@ function renderExport(page: PageFiles, answers: Answers): string {
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="color-scheme" content="light dark"><title>AgentJet studio</title>',
     `<style>${style}</style></head><body><div id="app"></div>`,
-    `<script type="application/octet-stream" id="run-data">${data}</script>`,
+    `<script type="application/octet-stream" id="run-data" data-start="${encodeURIComponent(start)}">${data}</script>`,
     `<script type="module">${script}</script></body></html>`,
     '',
   ].join('\n');

@@ -72,6 +72,7 @@ export type EpisodeFilter = {
   readonly kind?: string;
   readonly task?: string;
   readonly group?: string;
+  readonly episode?: string;
   readonly sort?: string;
 };
 
@@ -95,7 +96,8 @@ const results: Readonly<Record<string, (store: EpisodeStore) => Test>> = {
   fork: (store) => (row) => store.forks[row] !== '',
 };
 
-function testsOf(store: EpisodeStore, { phase, result, step, kind, task, group }: EpisodeFilter): Test[] {
+function testsOf(store: EpisodeStore, filter: EpisodeFilter): Test[] {
+  const { phase, result, step, kind, task, group, episode } = filter;
   const tests: Test[] = [];
   if (phase === 'train') tests.push((row) => store.evaluation[row] === 0);
   if (phase === 'evaluation') tests.push((row) => store.evaluation[row] === 1);
@@ -106,6 +108,7 @@ function testsOf(store: EpisodeStore, { phase, result, step, kind, task, group }
   if (kind) tests.push((row) => store.kind[row] === kind);
   if (task) tests.push((row) => store.task[row] === task);
   if (group) tests.push((row) => store.group[row] === group);
+  if (episode) tests.push((row) => store.id[row] === episode);
   return tests;
 }
 

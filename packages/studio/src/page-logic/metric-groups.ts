@@ -38,17 +38,10 @@ function take(names: string[], pattern: RegExp): readonly string[] {
   return taken;
 }
 
-/**
- * Replaces each value by the mean of `window` values around it. Near an end, fewer are used, so that the ends stay in
- * place.
- */
-export function smooth(values: readonly (number | null)[], window: number): readonly (number | null)[] {
-  const reach = Math.floor(window / 2);
-  if (reach === 0) return values;
-  return values.map((value, at) => {
-    if (value === null) return null;
-    const width = Math.min(reach, at, values.length - 1 - at);
-    const near = values.slice(at - width, at + width + 1).filter((each) => each !== null);
-    return near.reduce((sum, each) => sum + each, 0) / near.length;
-  });
+const ofAnUpdate = new Set(['loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max']);
+
+/** Removes the entropy of a step that trained nothing. Such a step has no entropy, not an entropy of 0. */
+export function withoutUnmeasured(line: MetricsRecord): MetricsRecord {
+  if (line['trained_tokens'] !== 0) return line;
+  return { step: line.step, ...Object.fromEntries(Object.entries(line).filter(([name]) => !ofAnUpdate.has(name))) };
 }

@@ -4,7 +4,8 @@ import { alignMessages } from './align-messages.js';
 import { EpisodeStore, selectRows } from './episode-store.js';
 import { showAge, showNumber, showSeconds, showSigned, markHidden } from './format.js';
 import { groupsOfStep } from './groups-of-step.js';
-import { groupMetrics, smooth } from './metric-groups.js';
+import { smooth } from '@agentjet/run-folder/curve';
+import { groupMetrics, withoutUnmeasured } from './metric-groups.js';
 import { formatRoute, parseRoute } from './route.js';
 import { fateOf, sumUp } from './sum-up.js';
 import { lineAt, nextSurprise, shadeOf, toTokenLines } from './token-lines.js';
@@ -171,6 +172,12 @@ describe('metrics', () => {
       { title: 'Your workflow', metrics: ['workflow/days'] },
       { title: 'Other', metrics: ['zeta'] },
     ]);
+  });
+
+  it('have no loss and no entropy for a step that trained nothing', () => {
+    const line = { step: 2, trained_tokens: 0, loss: 0, entropy: 0, reward_mean: 0 };
+    expect(withoutUnmeasured(line)).toEqual({ step: 2, trained_tokens: 0, reward_mean: 0 });
+    expect(withoutUnmeasured({ ...line, trained_tokens: 7 })).toMatchObject({ loss: 0, entropy: 0 });
   });
 
   it('are smoothed around each step, so that the ends keep their values', () => {

@@ -1,6 +1,6 @@
-import { layOutEpisode, readTurnRecords } from '@agentjet/context-tracker';
+import { layOutEpisode, readTurnRecords, type EpisodeTree } from '@agentjet/context-tracker';
 import { BackboneError, tellOlderFormat } from '@agentjet/core';
-import { describeEpisode } from '@agentjet/inspect';
+import { callColumns, describeEpisode } from '@agentjet/inspect';
 import type { OutcomeInWords, EpisodeRow, RecordedEpisode } from '@agentjet/run-folder';
 import type { EpisodeView } from '../wire.js';
 import { episodeTimes } from './episode-times.js';
@@ -39,6 +39,7 @@ export function viewEpisode({ row, record, outcome, texts, siblings }: EpisodeSo
     seconds: row.seconds,
     outcome,
     facts: facts.filter(([label]) => !shownElsewhere.has(label)),
+    calls: tabulateCalls(record, tree),
     said: tellConversation(turns, samples, texts),
     times: episodeTimes(record),
     branches: layOutTokens(tree, samples, texts),
@@ -51,6 +52,12 @@ export function viewEpisode({ row, record, outcome, texts, siblings }: EpisodeSo
       isSuccess: sibling.is_success,
     })),
   };
+}
+
+/** The table of calls, without the columns that are empty for all of them. */
+function tabulateCalls(record: RecordedEpisode, { turns }: EpisodeTree): EpisodeView['calls'] {
+  const columns = callColumns({ record }).map(({ title, valueOf }) => ({ title, values: turns.map(valueOf) }));
+  return columns.filter(({ values }) => values.some((value) => value !== ''));
 }
 
 const shownElsewhere = new Set(['episode', 'outcome']);

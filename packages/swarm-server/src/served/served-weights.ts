@@ -88,7 +88,6 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
       const state = { step, policyVersion: backbone.policyVersion, groupsDrawn: 0 };
       await folder.save(backbone, state, { maxCheckpoints: 0 });
       await whole.add(step);
-      await folder.writeReport();
     },
     removeCheckpoint: async (step) => {
       whole.delete(step);

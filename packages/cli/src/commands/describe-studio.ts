@@ -1,0 +1,17 @@
+import { describeTunnel } from 'agentjet/printing';
+
+const loopback = /^(127\.|localhost$|::1$)/;
+
+type Listening = { readonly url: string; readonly host: string; readonly port: number };
+
+/** The address of a studio, who can reach it, and on a remote host the command for a tunnel. */
+export function describeStudio(folder: string, { url, host, port }: Listening): readonly string[] {
+  const tunnel = loopback.test(host) ? describeTunnel(port) : undefined;
+  return [
+    `Studio over the runs in ${folder}: ${url}`,
+    ...(loopback.test(host)
+      ? []
+      : [`It listens on ${host}: other machines can read these runs if they have this address and its token.`]),
+    ...(tunnel === undefined ? [] : [`From your machine: ${tunnel}, then open the same address.`]),
+  ];
+}
