@@ -36,8 +36,7 @@ async function train(
     let endStudio: (() => void) | undefined;
     const onEvent: JobListener = (event) => {
       output.listener(event);
-      if (event.type === 'run_started' && flags.studio === true)
-        endStudio ??= startStudio(event.runDir, flags, output.writeLine);
+      if (event.type === 'run_started' && flags.studio === true) endStudio ??= startStudio(event.runDir, flags, output);
     };
     const options = {
       onEvent,

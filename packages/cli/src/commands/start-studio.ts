@@ -10,15 +10,25 @@ export type RunStudioFlags = {
   readonly studioPort?: string;
 };
 
+type StudioParts = {
+  readonly writeLine: (line: string) => void;
+  /** The file of the `ajet` command. */
+  readonly program?: string;
+};
+
 /**
  * Opens the studio over a run in another process, so that training never waits for it, and prints its address. It ends
  * with this process. If it cannot be opened, the run continues. Returns a function that ends it.
  */
-export function startStudio(folder: string, flags: RunStudioFlags, writeLine: (line: string) => void): () => void {
+export function startStudio(
+  folder: string,
+  flags: RunStudioFlags,
+  { writeLine, program = process.argv[1] ?? '' }: StudioParts,
+): () => void {
   const { studioHost: host, studioPort: port } = flags;
   const args = [
     ...process.execArgv,
-    process.argv[1] ?? '',
+    program,
     'studio',
     folder,
     '--json',
@@ -35,7 +45,11 @@ export function startStudio(folder: string, flags: RunStudioFlags, writeLine: (l
     const { url, host: shown, port: actual } = parseJsonObject(text) ?? {};
     if (typeof url !== 'string' || typeof shown !== 'string' || typeof actual !== 'number') return;
     isOpen = true;
-    for (const line of describeStudio(path.relative(process.cwd(), folder) || folder, { url, host: shown, port: actual }))
+    for (const line of describeStudio(path.relative(process.cwd(), folder) || folder, {
+      url,
+      host: shown,
+      port: actual,
+    }))
       writeLine(line);
   });
   const onEnd = (reason: string): void => {
