@@ -45,7 +45,10 @@ const maxPoints = 400;
 
 export function layOutChart(chart: CurveChart): readonly ChartElement[] {
   const { title, xLabel, series, width = 640, height = 340, hasHead = true } = chart;
-  const frame: Frame = { left: 52, top: hasHead ? 66 : 12, right: width - 18, bottom: height - (xLabel ? 46 : 26) };
+  const [left, right] = [52, width - 18];
+  const legend = hasHead ? placeLegend(series, left, right) : [];
+  const top = hasHead ? (legend.at(-1)?.y ?? 24) + 22 : 12;
+  const frame: Frame = { left, top, right, bottom: height - (xLabel === '' ? 26 : 46) };
   const shown = series.map((each) => ({ ...each, points: toShownPoints(each) }));
   const points = shown.flatMap((each) => each.points);
   const inset = 8;
@@ -57,7 +60,7 @@ export function layOutChart(chart: CurveChart): readonly ChartElement[] {
   const values = points.flatMap(({ y, low = y, high = y }) => [y, low, high]);
   const y = createScale(values, [frame.bottom, frame.top], { count: 5, isWhole: false });
   return [
-    ...(hasHead ? [text({ class: 'head', x: frame.left, y: 24 }, title), ...layOutLegend(shown, frame)] : []),
+    ...(hasHead ? [text({ class: 'head', x: frame.left, y: 24 }, title), ...legend.flatMap(layOutLegendEntry)] : []),
     ...layOutAxes({ x, y, frame, xLabel }),
     ...shown.flatMap((each) => layOutSeries(each, x, y)),
   ];
@@ -95,17 +98,27 @@ const text = (attributes: ChartElement['attributes'], content: string): ChartEle
   children: [content],
 });
 
-function layOutLegend(series: readonly Series[], frame: Frame): readonly ChartElement[] {
-  let left = frame.left;
-  return series.flatMap(({ name, color, style: kind = 'line' }) => {
-    const at = left;
-    left += 34 + name.length * 7.4;
-    const sign: ChartElement =
-      kind === 'marks'
-        ? { tag: 'circle', attributes: { class: color, cx: at + 8, cy: 44, r: 4 } }
-        : { tag: 'line', attributes: { class: `curve ${color} ${kind}`, x1: at, x2: at + 16, y1: 44, y2: 44 } };
-    return [sign, text({ x: at + 21, y: 49 }, name)];
+type LegendEntry = { readonly series: Series; readonly x: number; readonly y: number };
+
+/** Entries that do not fit into a line begin the next one. */
+function placeLegend(series: readonly Series[], left: number, right: number): readonly LegendEntry[] {
+  let [x, y] = [left, 44];
+  return series.map((each) => {
+    const width = 21 + each.name.length * 7.6;
+    if (x > left && x + width > right) [x, y] = [left, y + 21];
+    const entry = { series: each, x, y };
+    x += width + 16;
+    return entry;
   });
+}
+
+function layOutLegendEntry({ series, x, y }: LegendEntry): readonly ChartElement[] {
+  const { name, color, style: kind = 'line' } = series;
+  const sign: ChartElement =
+    kind === 'marks'
+      ? { tag: 'circle', attributes: { class: color, cx: x + 8, cy: y, r: 4 } }
+      : { tag: 'line', attributes: { class: `curve ${color} ${kind}`, x1: x, x2: x + 16, y1: y, y2: y } };
+  return [sign, text({ x: x + 21, y: y + 5 }, name)];
 }
 
 type Axes = { readonly x: Scale; readonly y: Scale; readonly frame: Frame; readonly xLabel: string };

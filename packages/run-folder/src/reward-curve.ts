@@ -14,15 +14,12 @@ export const renderRewardCurve = (metrics: Records, evaluations: Records): strin
 export function toRewardChart(metrics: Records, evaluations: Records): CurveChart {
   const reward = pointsOf(metrics, 'reward_mean');
   if (reward.length === 0 && metrics.length > 0) return toLossChart(metrics, evaluations);
+  const success = pointsOf(metrics, 'success_rate');
+  const isReward = success.length === reward.length && success.every(({ y }, at) => y === reward[at]?.y);
   const series: Series[] = [
-    { name: 'reward, each step', points: reward, color: 'accent', style: 'faint' },
-    { name: `reward, mean of ${windowOf(reward.length)} steps`, points: smoothPoints(reward), color: 'accent' },
-    {
-      name: 'success in training',
-      points: smoothPoints(pointsOf(metrics, 'success_rate')),
-      color: 'good',
-      style: 'dashed',
-    },
+    ...withMean('reward', reward),
+    // A curve on top of another would hide it.
+    { name: 'success in training', points: isReward ? [] : smoothPoints(success), color: 'good', style: 'dashed' },
     {
       name: 'success in evaluation',
       points: pointsOf(evaluations, 'success_rate', ['success_low', 'success_high']),
@@ -37,8 +34,7 @@ export function toRewardChart(metrics: Records, evaluations: Records): CurveChar
 function toLossChart(metrics: Records, evaluations: Records): CurveChart {
   const loss = pointsOf(metrics, 'loss');
   const series: Series[] = [
-    { name: 'loss, each step', points: loss, color: 'accent', style: 'faint' },
-    { name: `loss, mean of ${windowOf(loss.length)} steps`, points: smoothPoints(loss), color: 'accent' },
+    ...withMean('loss', loss),
     { name: 'held-out loss', points: pointsOf(evaluations, 'held_out_loss'), color: 'second', style: 'marks' },
   ];
   return {
@@ -56,6 +52,16 @@ function pointsOf(records: Records, key: string, [low, high]: readonly string[] 
       { x: record.step, y, ...(typeof from === 'number' && typeof to === 'number' ? { low: from, high: to } : {}) },
     ];
   });
+}
+
+/** Each step, and the mean of neighbouring steps if there are enough of them. */
+function withMean(name: string, points: readonly ChartPoint[]): readonly Series[] {
+  const window = windowOf(points.length);
+  if (window === 1) return [{ name: `${name}, each step`, points, color: 'accent' }];
+  return [
+    { name: `${name}, each step`, points, color: 'accent', style: 'faint' },
+    { name: `${name}, mean of ${window} steps`, points: smoothPoints(points), color: 'accent' },
+  ];
 }
 
 const windowOf = (count: number): number => Math.max(1, Math.min(20, Math.round(count / 8)));
