@@ -3,6 +3,7 @@ export { loadRunTokenizer } from './episode/run-tokenizer.js';
 export { inspectEpisode } from './episode/read-episode.js';
 export {
   compareEvaluations,
+  scoreTasks,
   type ComparedEvaluations,
   type ComparedTask,
 } from './outcomes/compare-evaluations.js';

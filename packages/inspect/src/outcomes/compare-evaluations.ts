@@ -13,7 +13,7 @@ export type ComparedTask = {
   readonly after: TaskSide;
 };
 
-export type TaskSide = {
+type TaskSide = {
   readonly successes: number;
   readonly trials: number;
   /** The first episode without success, or the first one. It shows what the task is about. */
@@ -73,15 +73,24 @@ function changeOf(before: TaskSide, after: TaskSide): ComparedTask['change'] {
   return after.successes === after.trials ? 'solved' : 'not_solved';
 }
 
-/** The scored episodes of each task that were sampled as evaluations are, and not as the training samples. */
+/** The tasks that were scored. */
 async function scoresOf({ index }: OutcomeReader, step: number): Promise<ReadonlyMap<string, TaskSide>> {
+  const sides = scoreTasks(await index.rowsOf(step), index.keys.valPassN);
+  return new Map([...sides].filter(([, { trials }]) => trials > 0));
+}
+
+/**
+ * The evaluation episodes of each task that were sampled as evaluations are, and not as the training samples. A task
+ * without a scored episode has no trials.
+ */
+export function scoreTasks(rows: readonly EpisodeRow[], numPlain: number): ReadonlyMap<string, TaskSide> {
   const sides = new Map<string, TaskSide>();
-  for (const row of await index.rowsOf(step)) {
-    if (row.phase !== 'evaluation' || !row.is_scored || row.repeat_index >= index.keys.valPassN) continue;
+  for (const row of rows) {
+    if (row.phase !== 'evaluation' || row.repeat_index >= numPlain) continue;
     const { successes = 0, trials = 0, episode = row } = sides.get(row.task_id) ?? {};
     sides.set(row.task_id, {
-      successes: successes + (row.is_success ? 1 : 0),
-      trials: trials + 1,
+      successes: successes + (row.is_scored && row.is_success ? 1 : 0),
+      trials: trials + (row.is_scored ? 1 : 0),
       episode: episode.is_success && !row.is_success ? row : episode,
     });
   }

@@ -70,7 +70,10 @@ export function LineChart({ title, steps, lines, isLog = false, height = 190, on
               <span key={name} class={isFaint === true ? 'faint' : ''}>
                 <i
                   class={hasPoints === true ? 'point' : ''}
-                  style={{ borderTopColor: `var(--${ink})`, borderTopStyle: dash === undefined ? 'solid' : 'dashed' }}
+                  style={{
+                    borderTopColor: `var(--${ink})`,
+                    borderTopStyle: dash === undefined ? 'solid' : (dash[0] ?? 0) < 4 ? 'dotted' : 'dashed',
+                  }}
                 />
                 {name}
               </span>

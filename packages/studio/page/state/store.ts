@@ -142,6 +142,12 @@ export function runData(id: string): RunData {
   return known;
 }
 
+/** A view of several runs gets one event for all of them. */
+function onAnyChange(): void {
+  for (const data of runs.values()) data.refreshMetrics();
+  reload((path) => path === 'runs' || /^runs\/[^/]+$/.test(path));
+}
+
 let followed: { readonly run: string; readonly end: () => void } | undefined;
 
 /** Keeps what is shown of a run up to date. */
@@ -152,6 +158,7 @@ export function followRun(run: string): void {
 }
 
 function onChange({ run, what }: ChangeEvent): void {
+  if (run === '') return onAnyChange();
   const data = runs.get(run);
   if (what.includes('metrics')) data?.refreshMetrics();
   if (what.includes('episodes')) data?.refreshEpisodes();

@@ -1,193 +1,224 @@
 import { useEffect, useMemo } from 'preact/hooks';
+import {
+  compareRuns,
+  findSettingsApart,
+  findTasksApart,
+  isBeyondNoise,
+  letterOf,
+  maxCompared,
+  type ComparedRun,
+  type PairedChange,
+} from '../../src/page-logic/compare-runs.js';
 import { showCount, showRate, showSigned } from '../../src/page-logic/format.js';
-import { smooth } from '@agentjet/run-folder/curve';
-import { groupMetrics } from '../../src/page-logic/metric-groups.js';
-import type { RunOverview, TaskChange } from '../../src/wire.js';
-import { Choice, Empty, Link, Panel, Problem, Words } from '../parts/basics.js';
-import { IntervalChart } from '../parts/interval-chart.js';
-import { LineChart, type Line } from '../parts/line-chart.js';
-import { answerOf, route, runData, setQuery, type Metrics } from '../state/store.js';
+import type { RunOverview } from '../../src/wire.js';
+import { Empty, Link, Panel, Problem, Words } from '../parts/basics.js';
+import { RateBar } from '../parts/rate-bar.js';
+import { answerOf, route, runData } from '../state/store.js';
+import { ComparedCurves, RunSign } from './compared-curves.js';
 
-/** Two runs side by side: settings that differ, success, curves over one another, tasks that only one of them solves. */
+/** Runs next to each other: evaluations paired by task, settings that differ, curves over one another, tasks that differ. */
 export function Compare() {
-  const ids = (route.value.query['runs'] ?? '').split(',').slice(0, 2);
-  const [a = '', b = ''] = ids;
-  useEffect(() => ids.forEach((id) => runData(id).needMetrics()), [a, b]);
-  if (a === '' || b === '') return <Empty>Choose two runs in the table of runs.</Empty>;
-  const [left, right] = ids.map((id) => answerOf<RunOverview>(`runs/${id}`).value);
-  const error = left?.error ?? right?.error;
+  const chosen = route.value.query['runs'] ?? '';
+  const ids = useMemo(
+    () =>
+      chosen
+        .split(',')
+        .filter((id) => id !== '')
+        .slice(0, maxCompared),
+    [chosen],
+  );
+  useEffect(() => ids.forEach((id) => runData(id).needMetrics()), [ids]);
+  if (ids.length < 2) return <Empty>Choose at least two runs in the table of runs.</Empty>;
+  const answers = ids.map((id) => answerOf<RunOverview>(`runs/${id}`).value);
+  const overviews = answers.flatMap(({ value }) => value ?? []);
+  const error = answers.find((answer) => answer.error !== undefined)?.error;
   return (
     <div class="page">
       <div class="bar">
-        <h1>Compare</h1>
-        <Link to={{ view: 'runs' }} class="button">
+        <h1>Compare {ids.length} runs</h1>
+        <Link to={{ view: 'runs', query: { pick: chosen } }} class="button">
           Choose others
         </Link>
       </div>
-      {left?.value === undefined || right?.value === undefined ? (
-        error === undefined ? (
-          <p class="loading">Loading…</p>
-        ) : (
-          <Problem text={error} />
-        )
+      {error !== undefined && <Problem text={error} />}
+      {overviews.length === ids.length ? (
+        <Body overviews={overviews} />
       ) : (
-        <Body left={left.value} right={right.value} />
+        error === undefined && <p class="loading">Loading…</p>
       )}
     </div>
   );
 }
 
-type Pair = { readonly left: RunOverview; readonly right: RunOverview };
+type Runs = { readonly overviews: readonly RunOverview[] };
 
-function Body({ left, right }: Pair) {
+function Body({ overviews }: Runs) {
   return (
     <>
-      <div class="columns">
-        {[left, right].map(({ run, evaluations }, side) => (
-          <Panel
-            key={run.id}
-            title={`${side === 0 ? 'A' : 'B'}: ${run.experiment}`}
-            note={<Link to={{ view: 'overview', run: run.id }}>{run.name}</Link>}
-          >
-            {evaluations.length === 0 ? <Empty>Nothing was evaluated.</Empty> : <IntervalChart points={evaluations} />}
-          </Panel>
-        ))}
-      </div>
-      <Settings left={left} right={right} />
-      <Curves left={left} right={right} />
-      <Tasks left={left} right={right} />
+      <Evaluations overviews={overviews} />
+      <ComparedCurves runs={overviews.map(({ run }) => run)} />
+      <Settings overviews={overviews} />
+      <Tasks overviews={overviews} />
     </>
   );
 }
 
-function Settings({ left, right }: Pair) {
-  const names = [...new Set([...Object.keys(left.settings), ...Object.keys(right.settings)])];
-  const changed = names.filter((name) => left.settings[name] !== right.settings[name]);
+function Evaluations({ overviews }: Runs) {
+  const runs = useMemo(() => compareRuns(overviews), [overviews]);
   return (
-    <Panel title="Settings that differ" note={changed.length === 0 ? 'none' : String(changed.length)}>
-      {changed.length > 0 && (
-        <div class="scroll-x" tabIndex={0} role="region" aria-label="Settings that differ">
-          <table class="table mono">
-            <thead>
-              <tr>
-                <th scope="col">Setting</th>
-                <th scope="col">A</th>
-                <th scope="col">B</th>
-              </tr>
-            </thead>
-            <tbody>
-              {changed.map((name) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>
-                    <Words text={left.settings[name] ?? '–'} />
-                  </td>
-                  <td>
-                    <Words text={right.settings[name] ?? '–'} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+    <Panel title="Success in evaluations" note="95% intervals; changes are paired by task">
+      <div class="scroll-x" tabIndex={0} role="region" aria-label="Evaluations">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">Run</th>
+              <th scope="col">First</th>
+              <th scope="col">Last</th>
+              <th scope="col">Change</th>
+              <th scope="col">Last, against A</th>
+            </tr>
+          </thead>
+          <tbody>
+            {runs.map((run, at) => (
+              <EvaluationRow key={run.letter} run={run} at={at} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+function EvaluationRow({ run: { overview, first, last, change, against }, at }: { run: ComparedRun; at: number }) {
+  const { id, experiment, name } = overview.run;
+  const isOnce = first !== null && last !== null && first.step === last.step;
+  return (
+    <tr>
+      <th scope="row">
+        <RunSign at={at} />{' '}
+        <Link to={{ view: 'overview', run: id }}>
+          {experiment} <span class="muted mono">{name}</span>
+        </Link>
+      </th>
+      <td>
+        <RateBar rate={first} />
+        {first !== null && <div class="muted">step {first.step}</div>}
+      </td>
+      <td>
+        <RateBar rate={isOnce ? null : last} />
+        {last !== null && !isOnce && <div class="muted">step {last.step}</div>}
+      </td>
+      <td>
+        <Change change={change} />
+      </td>
+      <td>{at === 0 ? <span class="muted">is A</span> : <Change change={against} />}</td>
+    </tr>
+  );
+}
+
+function Change({ change }: { readonly change: PairedChange | null }) {
+  if (change === null) return <span class="muted">no task in common</span>;
+  const { difference, low, high, tasks } = change;
+  const tone = !isBeyondNoise(change) ? 'muted' : difference > 0 ? 'good' : 'bad';
+  return (
+    <span class="change">
+      <b class={tone}>{showSigned(difference)}</b>{' '}
+      <span class="muted">
+        {showSigned(low)} to {showSigned(high)}
+      </span>
+      <div class="muted">
+        {showCount(tasks, 'task')}
+        {!isBeyondNoise(change) && ', within noise'}
+      </div>
+    </span>
+  );
+}
+
+function Heads({ count, first, isNumber = false }: { count: number; first: string; isNumber?: boolean }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{first}</th>
+        {Array.from({ length: count }, (_none, at) => (
+          <th key={at} scope="col" class={isNumber ? 'num' : ''}>
+            {letterOf(at)}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+function Settings({ overviews }: Runs) {
+  const apart = findSettingsApart(overviews);
+  const ofAll = apart.filter(({ values }) => !values.includes(undefined));
+  const ofSome = apart.filter(({ values }) => values.includes(undefined));
+  return (
+    <Panel title="Settings that differ" note={apart.length === 0 ? 'none' : String(apart.length)}>
+      {ofAll.length > 0 && <SettingTable rows={ofAll} count={overviews.length} />}
+      {ofSome.length > 0 && (
+        <details>
+          <summary>{showCount(ofSome.length, 'setting')} that only some of the runs have</summary>
+          <SettingTable rows={ofSome} count={overviews.length} />
+        </details>
       )}
     </Panel>
   );
 }
 
-const usual = ['reward_mean', 'success_rate', 'loss', 'entropy', 'kl', 'grad_norm'];
+type SettingRows = { readonly rows: ReturnType<typeof findSettingsApart>; readonly count: number };
 
-function Curves({ left, right }: Pair) {
-  const [one, other] = [left, right].map(({ run }) => runData(run.id).metrics.value.value);
-  if (one === undefined || other === undefined) return <p class="loading">Loading…</p>;
-  const wanted = route.value.query['metric'] ?? '';
-  const all = groupMetrics([...one.steps, ...other.steps]).flatMap(({ metrics }) => metrics);
-  const shown = wanted === '' ? usual.filter((name) => all.includes(name)) : [wanted];
+function SettingTable({ rows, count }: SettingRows) {
   return (
-    <Panel
-      title="Curves"
-      note={
-        <Choice
-          label="Metric"
-          value={wanted}
-          options={[['', 'the usual ones'], ...all.map((name) => [name, name] as const)]}
-          onChange={(metric) => setQuery({ metric })}
-        />
-      }
-    >
-      <div class="charts">
-        {shown.map((name) => (
-          <Overlaid key={name} name={name} one={one} other={other} />
-        ))}
-      </div>
-    </Panel>
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Settings that differ">
+      <table class="table mono">
+        <Heads count={count} first="Setting" />
+        <tbody>
+          {rows.map(({ name, values }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {values.map((value, at) => (
+                <td key={at}>
+                  <Words text={value ?? '–'} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
-}
-
-function Overlaid({ name, one, other }: { readonly name: string; readonly one: Metrics; readonly other: Metrics }) {
-  const [steps, lines] = useMemo(() => {
-    const sides = [one, other].map(({ steps: all }) => new Map(all.map((line) => [line.step, line[name]])));
-    const all = [...new Set(sides.flatMap((side) => [...side.keys()]))].sort((a, b) => a - b);
-    const window = Math.max(1, Math.min(15, Math.round(all.length / 10)));
-    const shown = sides.map(
-      (side, at): Line => ({
-        name: at === 0 ? 'A' : 'B',
-        colour: at === 0 ? 'accent' : 'second',
-        values: smooth(
-          all.map((step) => side.get(step) ?? null),
-          window,
-        ),
-        ...(at === 1 && { dash: [6, 3] }),
-      }),
-    );
-    return [all, shown] as const;
-  }, [name, one, other]);
-  return <LineChart title={name} steps={steps} lines={lines} />;
 }
 
 const maxTasks = 60;
 
-function Tasks({ left, right }: Pair) {
-  const ofRight = new Map(right.tasks.map((task) => [task.task, task]));
-  const pairs = left.tasks.flatMap((task) => {
-    const other = ofRight.get(task.task);
-    return other === undefined ? [] : [{ task: task.task, a: lastRate(task), b: lastRate(other) }];
-  });
-  const apart = pairs.filter(({ a, b }) => a !== null && b !== null && a !== b);
+function Tasks({ overviews }: Runs) {
+  const { apart, shared } = useMemo(() => findTasksApart(overviews), [overviews]);
   return (
-    <Panel title="Tasks that only one of them solves" note={`${showCount(pairs.length, 'task')} in both`}>
+    <Panel title="Tasks on which they differ" note={`${showCount(shared, 'task')} in two or more`}>
       {apart.length === 0 ? (
-        <Empty>{pairs.length === 0 ? 'They have no task in common.' : 'Both solve the same tasks.'}</Empty>
+        <Empty>{shared === 0 ? 'They have no task in common.' : 'All solve the same tasks.'}</Empty>
       ) : (
         <div class="scroll-x" tabIndex={0} role="region" aria-label="Tasks that differ">
           <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Task</th>
-                <th scope="col" class="num">
-                  A
-                </th>
-                <th scope="col" class="num">
-                  B
-                </th>
-                <th scope="col" class="num">
-                  B − A
-                </th>
-              </tr>
-            </thead>
+            <Heads count={overviews.length} first="Task" isNumber />
             <tbody>
-              {apart.slice(0, maxTasks).map(({ task, a, b }) => (
+              {apart.slice(0, maxTasks).map(({ task, rates }) => (
                 <tr key={task}>
                   <th scope="row" class="mono">
                     {task}
                   </th>
-                  <td class="num">
-                    <Link to={{ view: 'task', run: left.run.id, item: task }}>{showRate(a)}</Link>
-                  </td>
-                  <td class="num">
-                    <Link to={{ view: 'task', run: right.run.id, item: task }}>{showRate(b)}</Link>
-                  </td>
-                  <td class={`num ${(b ?? 0) > (a ?? 0) ? 'good' : 'bad'}`}>{showSigned((b ?? 0) - (a ?? 0))}</td>
+                  {rates.map((rate, at) => (
+                    <td key={at} class={`num ${rate === 1 ? 'good' : rate === 0 ? 'bad' : ''}`}>
+                      {rate === null ? (
+                        '–'
+                      ) : (
+                        <Link to={{ view: 'task', run: overviews[at]?.run.id ?? '', item: task }}>
+                          {showRate(rate)}
+                        </Link>
+                      )}
+                    </td>
+                  ))}
                 </tr>
               ))}
             </tbody>
@@ -196,14 +227,9 @@ function Tasks({ left, right }: Pair) {
       )}
       {apart.length > maxTasks && (
         <p class="muted">
-          The first {maxTasks} of {apart.length} are shown.
+          The {maxTasks} that differ most of {apart.length} are shown.
         </p>
       )}
     </Panel>
   );
-}
-
-function lastRate({ before, after }: TaskChange): number | null {
-  const trials = after ?? before;
-  return trials === null || trials.trials === 0 ? null : trials.successes / trials.trials;
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { maxCompared } from '../../src/page-logic/compare-runs.js';
 import { showAge, showNumber, showRate, showSeconds, showSigned } from '../../src/page-logic/format.js';
 import type { RunList, RunSummary } from '../../src/wire.js';
 import { Empty, Link, Shown, Spark, StateMark } from '../parts/basics.js';
@@ -33,7 +34,7 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
     },
   }));
   const toggle = (id: string): void => {
-    const next = picked.includes(id) ? picked.filter((each) => each !== id) : [...picked.slice(-1), id];
+    const next = picked.includes(id) ? picked.filter((each) => each !== id) : [...picked, id].slice(-maxCompared);
     setQuery({ pick: next.join(',') });
   };
   if (runs.length === 0)
@@ -54,9 +55,9 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
           value={query['find'] ?? ''}
           onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
         />
-        {picked.length === 2 && (
+        {picked.length > 1 && (
           <Link to={{ view: 'compare', query: { runs: picked.join(',') } }} class="button primary">
-            Compare 2 runs
+            Compare {picked.length} runs
           </Link>
         )}
       </div>

@@ -1,8 +1,8 @@
 import { fateOf, fateWords, type TaskFate } from '../../src/page-logic/sum-up.js';
-import { showCount, showRate } from '../../src/page-logic/format.js';
-import type { Rate } from '@agentjet/core/success';
+import { showCount } from '../../src/page-logic/format.js';
 import type { KindChange, Outcomes, TaskChange, TaskTrials } from '../../src/wire.js';
 import { Empty, Link, Panel, Segments, Words } from '../parts/basics.js';
+import { RateBar } from '../parts/rate-bar.js';
 import { answerOf, route, setQuery } from '../state/store.js';
 
 const order: readonly TaskFate[] = ['never', 'lost', 'learned', 'partly', 'always', 'once'];
@@ -145,24 +145,5 @@ export function Kinds({ kinds }: { readonly kinds: readonly KindChange[] }) {
         </table>
       </div>
     </Panel>
-  );
-}
-
-function RateBar({ rate }: { readonly rate: Rate | null }) {
-  if (rate === null) return <span class="muted">–</span>;
-  const at = (value: number): string => `${(value * 100).toFixed(1)}%`;
-  return (
-    <span class="rate">
-      <span class="rate-bar" aria-hidden="true">
-        <i style={{ left: at(rate.low), width: at(rate.high - rate.low) }} />
-        <b style={{ left: at(rate.rate) }} />
-      </span>
-      <span class="num">
-        {showRate(rate.rate)}{' '}
-        <span class="muted">
-          {showRate(rate.low)}–{showRate(rate.high)}
-        </span>
-      </span>
-    </span>
   );
 }

@@ -1,19 +1,21 @@
 import { toRate, type Rate } from '@agentjet/core/success';
+import { scoreTasks } from '@agentjet/inspect';
 import type { EpisodeRow } from '@agentjet/run-folder';
 import type { KindChange, TaskChange, TaskTrials } from '../wire.js';
 
-/** The first and the last evaluation, task by task. `isCounted` leaves out the places that are sampled as in training. */
-export function compareTasks(
-  rows: readonly EpisodeRow[],
-  isCounted: (row: EpisodeRow) => boolean,
-): readonly TaskChange[] {
-  const evaluated = rows.filter((row) => row.phase === 'evaluation' && isCounted(row));
+/** The first and the last evaluation, task by task. Places from `numPlain` on are sampled as in training and left out. */
+export function compareTasks(rows: readonly EpisodeRow[], numPlain: number): readonly TaskChange[] {
+  const evaluated = rows.filter((row) => row.phase === 'evaluation' && row.repeat_index < numPlain);
   const steps = [...new Set(evaluated.map(({ step }) => step))].sort((a, b) => a - b);
   const [first, last] = [steps[0], steps.at(-1)];
   if (first === undefined) return [];
-  const before = trialsByTask(evaluated.filter(({ step }) => step === first));
-  const after =
-    last === first ? new Map<string, TaskTrials>() : trialsByTask(evaluated.filter(({ step }) => step === last));
+  const trialsAt = (step: number | undefined): ReadonlyMap<string, TaskTrials> =>
+    trialsByTask(
+      evaluated.filter((row) => row.step === step),
+      numPlain,
+    );
+  const before = trialsAt(first);
+  const after = trialsAt(last === first ? undefined : last);
   const kinds = new Map(evaluated.map(({ task_id: task, kind = '' }) => [task, kind]));
   return [...new Set([...before.keys(), ...after.keys()])].map((task) => ({
     task,
@@ -23,18 +25,12 @@ export function compareTasks(
   }));
 }
 
-/** Names an episode that failed, if there is one, because that is what people want to read. */
-function trialsByTask(rows: readonly EpisodeRow[]): Map<string, TaskTrials> {
-  const byTask = new Map<string, TaskTrials>();
-  for (const row of rows) {
-    const { task_id: task, is_scored: isScored, is_success: isSuccess } = row;
-    const known = byTask.get(task);
-    const successes = (known?.successes ?? 0) + (isScored && isSuccess ? 1 : 0);
-    const { episode, ref } =
-      known !== undefined && isSuccess ? known : { episode: row.episode_id, ref: `${row.step}.${row.offset}` };
-    byTask.set(task, { successes, trials: (known?.trials ?? 0) + (isScored ? 1 : 0), episode, ref });
-  }
-  return byTask;
+function trialsByTask(rows: readonly EpisodeRow[], numPlain: number): ReadonlyMap<string, TaskTrials> {
+  const sides = [...scoreTasks(rows, numPlain)].map(([task, { successes, trials, episode }]) => {
+    const { episode_id: id, step, offset } = episode;
+    return [task, { successes, trials, episode: id, ref: `${step}.${offset}` }] as const;
+  });
+  return new Map(sides);
 }
 
 /** Success by kind of task. Empty if there are fewer than two kinds. */

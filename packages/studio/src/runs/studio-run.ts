@@ -73,7 +73,7 @@ export class StudioRun {
     const settings = await this.#readSettings();
     const rows = await this.#rows().catch(() => []); // the curves of a run are shown even if its episodes cannot be read
     const numPlain = Number(settings['trainer_common.val_pass_n'] ?? 1);
-    const tasks = compareTasks(rows, (row) => row.repeat_index < numPlain);
+    const tasks = compareTasks(rows, numPlain);
     return {
       run,
       evaluations: this.#lines.evaluations.flatMap(toEvaluationPoint),
