@@ -12,6 +12,7 @@ export { hasNonFinite } from './find-non-finite.js';
 export { modelSourceFile, readModelSource } from './model-source.js';
 export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder } from './open-run.js';
 export type { RunFolder } from './run-folder.js';
+export type { SystemRecord } from './system-record.js';
 export { sumModel } from './model-sums.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 export { claimWriting, isBeingWritten, releaseWriting } from './writer-claim.js';

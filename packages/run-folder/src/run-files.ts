@@ -4,6 +4,7 @@ export const runFiles = {
   metrics: 'metrics.jsonl',
   evaluations: 'evaluations.jsonl',
   log: 'log.jsonl',
+  system: 'system.jsonl',
   writer: 'writer.json',
   changes: 'changes.jsonl',
   code: 'code.json',

@@ -19,6 +19,7 @@ import { cutUnknown, findChangedRecords, noteRecords, recordsOfStep, whileCut } 
 import { replaceFile } from './replace-file.js';
 import { renderRewardCurve } from './reward-curve.js';
 import { runFiles, type RunFile } from './run-files.js';
+import { readSystem } from './system-record.js';
 import { findChangedSources, type TasksRecord } from './tasks-record.js';
 import { checkWriting, claimWriting, releaseWriting, removeLeftovers } from './writer-claim.js';
 
@@ -59,6 +60,7 @@ const indexName = 'index/';
  * tasks.json         the sources of the tasks with their sums, their number, and the tasks that were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          events with times
+ * system.jsonl       memory, CPU and free disk after each step
  * reward.svg         the reward curve
  * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/local-run`)
  * writer.json        the process that writes here, while it runs
@@ -152,6 +154,10 @@ export class RunFolder {
       await this.#writingIfPossible('annotations/', () => writeAnnotations(this.dir, metrics.step, annotations));
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
     await this.#noteRecords('metrics', metrics.step);
+    const { step } = metrics;
+    await this.#writingIfPossible(runFiles.system, async () =>
+      appendJsonLine(this.#path('system'), await readSystem(this.dir, step, this.#clock())),
+    );
     this.#drawn?.metrics.push(metrics);
     await this.#drawCurve();
   }
@@ -242,6 +248,7 @@ export class RunFolder {
     await this.#cut('metrics', isKept);
     await this.#cut('evaluations', isKept);
     await this.#cut('log', () => true);
+    await this.#cut('system', () => true);
     await removeLeftovers(this.dir);
     const evaluated = new Set((await this.readEvaluations()).map(({ step }) => step));
     const repairs = [...(await writing(this.episodes.dir, () => this.episodes.rewind(lastStep, evaluated)))];
@@ -321,7 +328,7 @@ export class RunFolder {
   }
 
   async #cut(
-    name: 'metrics' | 'evaluations' | 'log',
+    name: 'metrics' | 'evaluations' | 'log' | 'system',
     isKept: (value: Record<string, unknown>) => boolean,
   ): Promise<void> {
     await this.#writing(name, async (file) => {

@@ -65,6 +65,7 @@ describe('train', () => {
       'reward.svg',
       'rules.json',
       'sums.jsonl',
+      'system.jsonl',
       'writer.json',
     ]);
     expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual([

@@ -13,6 +13,7 @@ import { Group } from './views/group.js';
 import { Overview } from './views/overview.js';
 import { Runs } from './views/runs.js';
 import { Step } from './views/step.js';
+import { System } from './views/system.js';
 import { Task } from './views/task.js';
 
 export function App() {
@@ -92,6 +93,7 @@ const tabs: readonly (readonly [View, string])[] = [
   ['curves', 'Curves'],
   ['steps', 'Steps'],
   ['episodes', 'Episodes'],
+  ['system', 'System'],
 ];
 
 /** The view that a tab belongs to. */
@@ -140,6 +142,7 @@ function RunView() {
   if (view === 'group') return <Group key={`${run}/${item}`} />;
   if (view === 'episodes') return <Episodes key={run} />;
   if (view === 'episode') return <Episode key={`${run}/${item}`} />;
+  if (view === 'system') return <System key={run} />;
   if (view === 'task') return <Task key={`${run}/${item}`} />;
   return <Overview key={run} />;
 }

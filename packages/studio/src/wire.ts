@@ -268,5 +268,45 @@ export type TaskView = {
   }[];
 };
 
+/** What the process of a run used when it recorded a step. */
+export type SystemPoint = {
+  readonly step: number;
+  readonly rssMb: number;
+  readonly peakRssMb: number;
+  readonly diskFreeMb: number | null;
+  /** Seconds since the step before. Null if the run was resumed in between. */
+  readonly wallSeconds: number | null;
+  /** CPU seconds for each second since the step before. */
+  readonly cores: number | null;
+};
+
+export type DiskPart = { readonly name: string; readonly bytes: number };
+
+/** Empty for runs that recorded nothing of this. */
+export type RunSystem = { readonly points: readonly SystemPoint[]; readonly disk: readonly DiskPart[] };
+
+/** Seconds of episodes by what they were spent on. */
+export type EpisodeTimes = {
+  readonly episodes: number;
+  /** Those with recorded times of calls. */
+  readonly timed: number;
+  readonly seconds: number;
+  readonly parts: {
+    /** For a free place in the engine. */
+    readonly waiting: number;
+    readonly prompt: number;
+    readonly sampling: number;
+    /** The rest of the model calls. */
+    readonly answering: number;
+    /** Calls to models that are not trained. */
+    readonly untrained: number;
+    /** Tools and environments. */
+    readonly spans: number;
+    readonly judging: number;
+    /** The agent itself. */
+    readonly rest: number;
+  };
+};
+
 /** Sent when files change: the page asks for what was added. */
 export type ChangeEvent = { readonly run: string; readonly what: readonly ('metrics' | 'episodes' | 'state')[] };

@@ -163,5 +163,8 @@ function onChange({ run, what }: ChangeEvent): void {
   if (what.includes('metrics')) data?.refreshMetrics();
   if (what.includes('episodes')) data?.refreshEpisodes();
   if (what.includes('state') || what.includes('metrics'))
-    reload((path) => path === 'runs' || path === `runs/${run}` || path === `runs/${run}/findings`);
+    reload(
+      (path) =>
+        path === 'runs' || path === `runs/${run}` || path === `runs/${run}/findings` || path === `runs/${run}/system`,
+    );
 }

@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { groupsOfStep, type StepGroup } from '../../src/page-logic/groups-of-step.js';
 import { showCount, showNumber, showRate, showSeconds } from '../../src/page-logic/format.js';
+import { phases } from '../../src/page-logic/step-times.js';
 import type { EpisodeStore } from '../../src/page-logic/episode-store.js';
 import { Choice, Empty, Link, Panel, Segments, Shown, Words } from '../parts/basics.js';
 import { RewardDots } from '../parts/reward-dots.js';
+import { TimeShares } from '../parts/time-shares.js';
 import { useKeys } from '../parts/keyboard.js';
 import { go, route, runData, setQuery, type Metrics } from '../state/store.js';
 
@@ -114,37 +116,14 @@ function sortGroups(groups: readonly StepGroup[], sort: string): readonly StepGr
   return groups.toSorted((a, b) => Number(b[key] ?? 0) - Number(a[key] ?? 0));
 }
 
-const phases: readonly (readonly [string, string])[] = [
-  ['seconds_sampling', 'sampling'],
-  ['seconds_judging', 'judging'],
-  ['seconds_packing', 'packing'],
-  ['seconds_training', 'training'],
-  ['seconds_syncing', 'syncing'],
-];
-
 /** Where the time of the step went, and its main figures. */
 function StepFigures({ line }: { readonly line: Metrics['steps'][number] | undefined }) {
   if (line === undefined) return null;
-  const times = phases.flatMap(([name, words]) => ((line[name] ?? 0) > 0 ? [[words, line[name] ?? 0] as const] : []));
+  const times = phases.map(([name, words]) => [words, line[name] ?? 0] as const);
   const total = times.reduce((sum, [, seconds]) => sum + seconds, 0);
   return (
     <Panel title="Figures" note={showSeconds(total)}>
-      <div
-        class="time-bar"
-        role="img"
-        aria-label={times.map(([words, seconds]) => `${words} ${showSeconds(seconds)}`).join(', ')}
-      >
-        {times.map(([words, seconds]) => (
-          <i key={words} class={words} style={{ flexGrow: seconds / total }} />
-        ))}
-      </div>
-      <ul class="time-legend">
-        {times.map(([words, seconds]) => (
-          <li key={words}>
-            <i class={words} aria-hidden="true" /> {words} <span class="num">{showSeconds(seconds)}</span>
-          </li>
-        ))}
-      </ul>
+      <TimeShares parts={times} />
       <dl class="figures">
         {(
           [

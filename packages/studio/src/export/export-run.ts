@@ -58,6 +58,7 @@ async function collectAnswers(run: StudioRun, { episodes, maxEpisodes = 200, isR
     [base]: isRedacted ? redact(overview) : overview,
     [`${base}/metrics?after=`]: await run.metrics(''),
     [`${base}/episodes?after=`]: columns,
+    [`${base}/system`]: await run.system(),
   };
   const store = new EpisodeStore();
   store.append(columns);
@@ -70,6 +71,8 @@ async function collectAnswers(run: StudioRun, { episodes, maxEpisodes = 200, isR
     ...chosen.map((row) => store.refOf(row)),
   ]);
   await addEpisodes(answers, run, store, chosen);
+  const last = overview.run.step;
+  answers[`${base}/times?step=${last}`] = await run.times(last);
   return { answers, episodes: chosen.length, allEpisodes: store.length };
 }
 

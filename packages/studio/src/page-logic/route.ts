@@ -19,6 +19,7 @@ export const views = [
   'episode',
   'task',
   'compare',
+  'system',
 ] as const;
 export type View = (typeof views)[number];
 

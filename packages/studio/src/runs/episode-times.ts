@@ -15,20 +15,26 @@ export function episodeTimes(record: JsonObject): readonly TimeBar[] {
   };
   return [
     whole,
-    ...objectsIn(record['turns']).flatMap((turn) => barOf(turn, `call #${String(turn['index'])}`, 'call')),
-    ...objectsIn(record['untrained_calls']).flatMap((call) => barOf(call, textOf(call['model']), 'untrained')),
+    ...objectsIn(record['turns']).flatMap(({ times, index, agent_name: agent }) =>
+      barOf(times, { lane: textOf(agent), label: `call #${String(index)}`, kind: 'call' }),
+    ),
+    ...objectsIn(record['untrained_calls']).flatMap((call) =>
+      barOf(call, { lane: textOf(call['agent_name']), label: textOf(call['model']), kind: 'untrained' }),
+    ),
     ...objectsIn(record['spans']).flatMap((span) =>
-      barOf({ ...span, agent_name: span['name'] }, textOf(span['name']), 'span'),
+      barOf(span, { lane: textOf(span['name']), label: textOf(span['name']), kind: 'span' }),
     ),
     ...(judging > 0 ? [judge] : []),
   ];
 }
 
-function barOf(value: JsonObject, label: string, kind: TimeBar['kind']): readonly TimeBar[] {
-  const { began_ms: beganMs, ended_ms: endedMs, agent_name: lane } = value;
-  if (typeof beganMs !== 'number' || typeof endedMs !== 'number') return [];
-  return [{ lane: textOf(lane), label, kind, beganMs, endedMs }];
+function barOf(times: unknown, bar: Pick<TimeBar, 'lane' | 'label' | 'kind'>): readonly TimeBar[] {
+  if (!isJsonObject(times)) return [];
+  const { began_ms: beganMs, ended_ms: endedMs } = times;
+  return typeof beganMs === 'number' && typeof endedMs === 'number' ? [{ ...bar, beganMs, endedMs }] : [];
 }
 
-const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+export const objectsIn = (value: unknown): readonly JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -3,16 +3,18 @@ import type { MetricsRecord } from '@agentjet/run-folder';
 import type { MetricsChunk } from '../wire.js';
 import { FollowedLines } from './follow-lines.js';
 
-/** The lines of metrics.jsonl, evaluations.jsonl and log.jsonl of a run, read as they grow. */
+/** The lines of metrics.jsonl, evaluations.jsonl, log.jsonl and system.jsonl of a run, read as they grow. */
 export class RunLines {
   readonly #metrics: FollowedLines;
   readonly #evaluations: FollowedLines;
   readonly #log: FollowedLines;
+  readonly #system: FollowedLines;
 
   constructor(dir: string) {
     this.#metrics = new FollowedLines(path.join(dir, 'metrics.jsonl'));
     this.#evaluations = new FollowedLines(path.join(dir, 'evaluations.jsonl'));
     this.#log = new FollowedLines(path.join(dir, 'log.jsonl'));
+    this.#system = new FollowedLines(path.join(dir, 'system.jsonl'));
   }
 
   get steps(): readonly MetricsRecord[] {
@@ -27,6 +29,12 @@ export class RunLines {
 
   get log() {
     return this.#log.lines;
+  }
+
+  /** It is read only when it is asked for. */
+  async system() {
+    await this.#system.refresh();
+    return this.#system.lines;
   }
 
   /** Changes with every line that is read. Send it to `chunkAfter` to get only later lines. */

@@ -14,6 +14,7 @@ import {
 } from '@agentjet/run-folder';
 import type {
   EpisodesChunk,
+  EpisodeTimes,
   EpisodeView,
   GroupView,
   MetricsChunk,
@@ -21,6 +22,7 @@ import type {
   RunFindings,
   RunOverview,
   RunSummary,
+  RunSystem,
   SearchResult,
   TaskView,
 } from '../wire.js';
@@ -32,6 +34,7 @@ import { readShownSettings, type Settings } from './run-settings.js';
 import { summarizeRun, toEvaluationPoint } from './summarize-run.js';
 import { TokenDecoder } from './token-texts.js';
 import { viewEpisode } from './view-episode.js';
+import { measureDisk, sumEpisodeTimes, toSystemPoints } from './view-system.js';
 import { viewGroup, type GroupMember } from './view-group.js';
 
 /** The parts of a run that are opened when its episodes are first asked for. */
@@ -40,6 +43,8 @@ type Opened = { readonly folder: RunFolder; readonly index: EpisodeIndex; readon
 /** The most episodes that a group shows. */
 const maxMembers = 64;
 const maxFound = 20_000;
+/** The most episodes whose calls are added up. */
+const maxTimed = 256;
 /** A running run is examined again after this time. */
 const examineMs = 15_000;
 
@@ -172,6 +177,20 @@ export class StudioRun {
       })),
     );
     return { task: id, episodes };
+  }
+
+  async system(): Promise<RunSystem> {
+    return { points: toSystemPoints(await this.#lines.system()), disk: await measureDisk(this.found.dir) };
+  }
+
+  /** Where the time of a step's training episodes went, or of its evaluation if it has no others. */
+  async times(step: number): Promise<EpisodeTimes> {
+    const rows = (await this.#rows()).filter((row) => row.step === step);
+    const trained = rows.filter(({ phase }) => phase === 'train');
+    const { index } = await this.#open();
+    const read = (trained.length > 0 ? trained : rows).slice(0, maxTimed).map((row) => readMember(index, row));
+    const members = await Promise.all(read);
+    return sumEpisodeTimes(members.flatMap((member) => member?.record ?? []));
   }
 
   /** Returns cursors that change if lines or episodes are added or removed. */

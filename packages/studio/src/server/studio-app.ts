@@ -84,6 +84,8 @@ function addApi(app: Hono, runs: StudioRuns, signal: AbortSignal): void {
   answer('/search', (run, query) => run.search(query('words'), toStep(query('step'))));
   answer('/episode', (run, query) => run.episode(query('id')));
   answer('/group', (run, query) => run.group(query('id'), Number(query('step'))));
+  answer('/system', (run) => run.system());
+  answer('/times', (run, query) => run.times(Number(query('step'))));
   answer('/task', (run, query) => run.task(query('id')));
 }
 

@@ -1,0 +1,27 @@
+import { statfs } from 'node:fs/promises';
+
+/** What the process used when a step was recorded. GPU workers are other processes and are not in it. */
+export type SystemRecord = {
+  readonly time: string;
+  readonly step: number;
+  /** Resident memory now, and the most since the process began. */
+  readonly rss_mb: number;
+  readonly peak_rss_mb: number;
+  /** CPU seconds of the process since it began, all threads together. */
+  readonly cpu_seconds: number;
+  /** Absent if the file system does not say. */
+  readonly disk_free_mb?: number;
+};
+
+export async function readSystem(dir: string, step: number, time: Date): Promise<SystemRecord> {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  const disk = await statfs(dir).catch(() => undefined);
+  return {
+    time: time.toISOString(),
+    step,
+    rss_mb: Math.round(process.memoryUsage.rss() / 2 ** 20),
+    peak_rss_mb: Math.round(maxRSS / 1024),
+    cpu_seconds: Math.round((userCPUTime + systemCPUTime) / 1e4) / 100,
+    ...(disk !== undefined && { disk_free_mb: Math.round((disk.bavail * disk.bsize) / 2 ** 20) }),
+  };
+}
