@@ -166,6 +166,7 @@ export const arrows = {
   ],
   '@agentjet/studio': [
     '@agentjet/inspect',
+    '@agentjet/model-hub',
     '@agentjet/diagnose',
     '@agentjet/run-folder',
     '@agentjet/context-tracker',

@@ -61,12 +61,7 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
   expect(rows.every((row) => Number(row['logprob_gap_max']) < 1e-3)).toBe(true);
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 4]);
   expect(listCheckpoints(run)).toEqual(['step-000002', 'step-000004']);
-  for (const name of [
-    'config.yaml',
-    'log.jsonl',
-    'reward.svg',
-    'checkpoints/step-000004/tokenizer.json',
-  ])
+  for (const name of ['config.yaml', 'log.jsonl', 'reward.svg', 'checkpoints/step-000004/tokenizer.json'])
     expect(existsSync(path.join(run, name))).toBe(true);
   expect(readEpisodes(run)).toHaveLength(4 * 8 + 2 * 2);
   expect(readFileSync(path.join(run, 'config.yaml'), 'utf8')).toContain('num_repeat: 4');

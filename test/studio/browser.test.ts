@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { loadChatTokenizer } from '@agentjet/tokenizer';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, openBrowser } from './open-browser.js';
+import { openModels } from './open-models.js';
 
 if (chromiumPath === undefined)
   console.warn(
@@ -26,6 +27,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 let dir: string;
 let studio: OpenedStudio;
+let models: Awaited<ReturnType<typeof openModels>>;
 let browser: Browser;
 let encode: (text: string) => readonly number[];
 const shape = (name: string): SyntheticRun => ({
@@ -45,12 +47,21 @@ beforeAll(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'studio-browser-'));
   await writeSyntheticRun(shape('first'));
   await writeSyntheticRun({ ...shape('second'), seed: 8 });
-  studio = await openStudio(dir);
+  models = await openModels();
+  studio = await openStudio(dir, {
+    tokenDir: path.join(dir, '.tokens'),
+    swarm: { url: models.url },
+    chats: [
+      { name: 'before', url: models.url },
+      { name: 'after', url: models.url },
+    ],
+  });
   browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();
   await studio?.close();
+  models?.close();
   if (dir !== undefined) await rm(dir, { recursive: true, force: true });
 });
 
@@ -93,7 +104,10 @@ const viewsOf = (run: string, other: string): Readonly<Record<string, string>> =
   time: `#/run/${run}/episode/${episode}?show=time`,
   facts: `#/run/${run}/episode/${episode}?show=facts`,
   task: `#/run/${run}/task/v1`,
+  system: `#/run/${run}/system`,
   compare: `#/compare?runs=${run},${other}`,
+  swarm: '#/swarm',
+  chat: '#/chat',
 });
 
 describe.skipIf(chromiumPath === undefined)('the page', () => {
@@ -186,6 +200,36 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
     await page.context().close();
   });
 
+  it('shows what a program on this machine asks for, with the quote marked', async () => {
+    const { page, run } = await visit(1200, 'light');
+    const { origin, token } = JSON.parse(readFileSync(studio.tokenFile ?? '', 'utf8')) as Record<string, string>;
+    expect(statSync(studio.tokenFile ?? '').mode & 0o777).toBe(0o600);
+    const address = `#/run/${run}/episode/${episode}`;
+    const shown = await fetch(`${origin}/api/view`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ address, quote: 'What is 161 plus 26?' }),
+    });
+    expect([shown.status, await shown.json()]).toEqual([200, expect.objectContaining({ pages: expect.any(Number) })]);
+    await expect.poll(() => page.locator('mark').allTextContents()).toEqual(['What is 161 plus 26?']);
+    await page.getByRole('link', { name: 'Back' }).click();
+    await page.waitForSelector('table.runs');
+    expect(await page.locator('.shown-by-tool').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('speaks to two models side by side', async () => {
+    const { page, problems } = await visit(1200, 'light');
+    await page.getByRole('link', { name: 'Chat' }).click();
+    await page.getByLabel('What to say').fill('Where is the goal?');
+    await page.keyboard.press('Enter');
+    await expect
+      .poll(() => page.locator('.by-generated .said').allTextContents())
+      .toEqual(['Where is the goal? <b>Left</b>.', 'Where is the goal? <b>Left</b>.']);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
   it('grows while the run does, and goes back with it', async () => {
     const options = { ...shape('growing'), words: '' };
     const folder = await openSyntheticRun(options);
@@ -229,7 +273,7 @@ describe.skipIf(chromiumPath === undefined)('an exported run', () => {
     const { html, episodes, allEpisodes } = await exportRunPage(folder ?? '');
     expect([episodes, allEpisodes]).toEqual([28, 104]);
     const { page, problems, run } = await openExport(html);
-    const { compare: _two, ...views } = viewsOf(run, run);
+    const { compare: _two, swarm: _swarm, chat: _chat, ...views } = viewsOf(run, run);
     for (const hash of Object.values(views)) {
       await show(page, hash);
       expect([hash, await page.getByRole('alert').allTextContents()]).toEqual([hash, []]);

@@ -4,6 +4,7 @@ import type { RunStudioFlags } from './commands/start-studio.js';
 import { addInspect } from './inspect-program.js';
 import { addJudge } from './judge-program.js';
 import { withStudio } from './studio-flags.js';
+import { addStudio } from './studio-program.js';
 import { addSwarm, overridesHelp } from './swarm-program.js';
 
 /** Parses the command line. The commands themselves are loaded when they run, so `--help` starts fast. */
@@ -53,14 +54,6 @@ export type CheckFlags = ModelFlags & {
   readonly gpuName?: string;
 };
 export type DoctorFlags = { readonly json?: boolean };
-export type StudioFlags = { readonly host?: string; readonly port?: string; readonly json?: boolean };
-export type StudioExportFlags = {
-  readonly output?: string;
-  readonly episodes?: string;
-  readonly maxEpisodes?: string;
-  readonly redact?: boolean;
-  readonly json?: boolean;
-};
 
 /** Reads the version of this package. */
 function readVersion(): string {
@@ -166,36 +159,6 @@ function addDoctor(program: Command, setExitCode: (code: number) => void): void 
     .action(async (run: string, flags: DoctorFlags) => {
       const { doctor } = await import('./commands/doctor.js');
       setExitCode(await doctor(run, flags));
-    });
-}
-
-function addStudio(program: Command, setExitCode: (code: number) => void): void {
-  const studio = program
-    .command('studio')
-    .description('Shows the runs below a folder in a browser, finished or running, until Ctrl-C. It only reads.')
-    .argument('[folder]', 'a folder that contains runs, or a run; default: saved_experiments')
-    .option('--port <number>', 'default: 0, which picks a free one')
-    .option('--host <address>', 'default: 127.0.0.1, which only this machine can reach')
-    .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
-    .action(async (folder: string | undefined, flags: StudioFlags) => {
-      const { runStudio } = await import('./commands/run-studio.js');
-      setExitCode(await runStudio(folder, flags));
-    });
-  studio
-    .command('export')
-    .description('Writes a run as one page that needs no server and no network, and says first how large it is.')
-    .argument('<run>', 'a run folder')
-    .option('-o, --output <file>', 'default: <name of the run>.html')
-    .option(
-      '--episodes <filter>',
-      'episodes to include with their tokens, as in the address of the table of episodes, such as "result=failure&step=60"; default: those of the last step',
-    )
-    .option('--max-episodes <number>', 'default: 200, the newest ones')
-    .option('--redact', 'leave out all texts and settings, and keep the figures')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (run: string, flags: StudioExportFlags) => {
-      const { exportStudio } = await import('./commands/export-studio.js');
-      setExitCode(await exportStudio(run, flags));
     });
 }
 

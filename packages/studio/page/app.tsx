@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { View } from '../src/page-logic/route.js';
-import type { RunOverview } from '../src/wire.js';
+import type { RunList, RunOverview } from '../src/wire.js';
 import { Link, Problem, StateMark } from './parts/basics.js';
 import { Help, isHelpOpen, useKeys } from './parts/keyboard.js';
-import { answerOf, followRun, go, isLive, route, source } from './state/store.js';
+import { answerOf, followRun, go, isLive, route, shownBefore, source } from './state/store.js';
 import { switchTheme, theme } from './state/theme.js';
+import { Chat } from './views/chat.js';
 import { Compare } from './views/compare.js';
 import { Curves } from './views/curves.js';
 import { Episode } from './views/episode.js';
@@ -13,6 +14,7 @@ import { Group } from './views/group.js';
 import { Overview } from './views/overview.js';
 import { Runs } from './views/runs.js';
 import { Step } from './views/step.js';
+import { Swarm } from './views/swarm.js';
 import { System } from './views/system.js';
 import { Task } from './views/task.js';
 
@@ -27,8 +29,9 @@ export function App() {
         Skip to content
       </a>
       <TopBar />
+      <ShownByTool />
       <main id="main" tabIndex={-1}>
-        {run === '' ? view === 'compare' ? <Compare /> : <Runs /> : <Run />}
+        {run === '' ? <AllRuns /> : <Run />}
       </main>
       <Help />
     </>
@@ -60,6 +63,7 @@ function TopBar() {
         </svg>
         <span>AgentJet studio</span>
       </Link>
+      <Offers />
       <div class="topbar-end">
         {!source.current.isExport && <Live />}
         <button type="button" class="quiet" onClick={() => (isHelpOpen.value = true)} aria-label="Keys">
@@ -78,6 +82,35 @@ function TopBar() {
   );
 }
 
+/** Links to the servers that the studio was started with. */
+function Offers() {
+  const { offers } = answerOf<RunList>('runs').value.value ?? {};
+  return (
+    <nav class="offers" aria-label="Servers">
+      {offers?.swarm === true && <Link to={{ view: 'swarm' }}>Swarm</Link>}
+      {(offers?.chats ?? 0) > 0 && <Link to={{ view: 'chat' }}>Chat</Link>}
+    </nav>
+  );
+}
+
+/** Says that a local tool, and not the person, chose what is shown. */
+function ShownByTool() {
+  const before = shownBefore.value;
+  if (before === undefined) return null;
+  const end = (): void => void (shownBefore.value = undefined);
+  return (
+    <div class="shown-by-tool" role="status">
+      A program on this machine opened this view.
+      <a href={before} onClick={end}>
+        Back
+      </a>
+      <button type="button" class="quiet" onClick={end} aria-label="Close this note">
+        ✕
+      </button>
+    </div>
+  );
+}
+
 function Live() {
   const live = isLive.value;
   if (live === undefined) return null;
@@ -86,6 +119,14 @@ function Live() {
       <i aria-hidden="true">{live ? '●' : '○'}</i> {live ? 'live' : 'not connected'}
     </span>
   );
+}
+
+function AllRuns() {
+  const { view } = route.value;
+  if (view === 'compare') return <Compare />;
+  if (view === 'swarm') return <Swarm />;
+  if (view === 'chat') return <Chat />;
+  return <Runs />;
 }
 
 const tabs: readonly (readonly [View, string])[] = [

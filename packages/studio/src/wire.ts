@@ -44,7 +44,13 @@ export type RunSummary = {
   readonly spark: readonly number[];
 };
 
-export type RunList = { readonly folder: string; readonly version: string; readonly runs: readonly RunSummary[] };
+export type RunList = {
+  readonly folder: string;
+  readonly version: string;
+  readonly runs: readonly RunSummary[];
+  /** Absent in an exported file. */
+  readonly offers?: StudioOffers;
+};
 
 /** How a task did in one evaluation. */
 export type TaskTrials = {
@@ -307,6 +313,73 @@ export type EpisodeTimes = {
     readonly rest: number;
   };
 };
+
+type Counts = Readonly<Record<string, number>>;
+
+export type SwarmShareView = {
+  readonly name: string;
+  readonly part: number | null;
+  readonly asked: number | null;
+  readonly got: number | null;
+  readonly tasks: number | null;
+  readonly inFlight: number | null;
+  readonly trained: number | null;
+  readonly isIdle: boolean;
+};
+
+/** The newest episodes of a client by their states. */
+export type SwarmClientView = { readonly name: string; readonly states: Counts };
+
+export type SwarmPolicyView = {
+  readonly name: string;
+  readonly state: string;
+  readonly step: number | null;
+  readonly pooled: number | null;
+  readonly waitSeconds: number | null;
+  readonly problem?: string;
+};
+
+/** What a swarm server says now. It has a problem alone if the server does not answer. */
+export type SwarmView =
+  | { readonly url: string; readonly problem: string }
+  | {
+      readonly url: string;
+      readonly problem?: undefined;
+      /** Why training has stopped. */
+      readonly training?: string;
+      readonly facts: readonly (readonly [name: string, value: string | number])[];
+      readonly account: Counts;
+      readonly dropped: Counts;
+      readonly shares: readonly SwarmShareView[];
+      readonly policies: readonly SwarmPolicyView[];
+      readonly clients: readonly SwarmClientView[];
+      readonly episodesProblem?: string;
+      readonly waits: readonly string[];
+    };
+
+/** A model that the page can speak to. */
+export type ChatModel = {
+  readonly name: string;
+  readonly url: string;
+  readonly model?: string;
+  readonly problem?: string;
+};
+
+export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
+
+export type ChatRequest = {
+  /** The place of the model in the list of models. */
+  readonly chat: number;
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly temperature: number;
+};
+
+/** What the server offers in addition to runs. */
+export type StudioOffers = { readonly swarm: boolean; readonly chats: number };
+
+/** Sent when a local tool asks the open pages to show a view. */
+export type ViewEvent = { readonly address: string };
 
 /** Sent when files change: the page asks for what was added. */
 export type ChangeEvent = { readonly run: string; readonly what: readonly ('metrics' | 'episodes' | 'state')[] };

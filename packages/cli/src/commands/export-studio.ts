@@ -2,7 +2,7 @@ import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
 import { exportRunPage } from '@agentjet/studio';
 import { createOutput } from '../output.js';
-import type { StudioExportFlags } from '../program.js';
+import type { StudioExportFlags } from '../studio-program.js';
 import { writePageFile } from './write-page-file.js';
 
 /** `ajet studio export` writes the page of a run as one file. Returns the exit code. */

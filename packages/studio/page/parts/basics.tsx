@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Signal } from '@preact/signals';
 import { formatRoute, type PageRoute } from '../../src/page-logic/route.js';
-import { markHidden } from '../../src/page-logic/format.js';
+import { markHidden, splitAtQuote } from '../../src/page-logic/format.js';
 import type { RunState } from '../../src/wire.js';
 import type { Loaded } from '../state/store.js';
 
@@ -23,14 +23,20 @@ export function Link({
   );
 }
 
-/** What a model or a tool wrote. It is only ever set as text. */
-export function Words({ text, class: name }: { readonly text: string; readonly class?: string }) {
+/** What a model or a tool wrote. It is only ever set as text. The words of `quote` are marked. */
+export function Words({ text, class: name, quote }: WordsProps) {
   return (
     <span class={name} dir="auto">
-      {markHidden(text)}
+      {quote === undefined || quote === ''
+        ? markHidden(text)
+        : splitAtQuote(text, quote).map((part, at) =>
+            at % 2 === 0 ? markHidden(part) : <mark key={at}>{markHidden(part)}</mark>,
+          )}
     </span>
   );
 }
+
+type WordsProps = { readonly text: string; readonly class?: string | undefined; readonly quote?: string | undefined };
 
 export function Panel({
   title,

@@ -1,4 +1,11 @@
-import type { ChangeEvent } from '../../src/wire.js';
+import type { ChangeEvent, ChatRequest, ViewEvent } from '../../src/wire.js';
+
+export type SourceListener = {
+  readonly onChange: (event: ChangeEvent) => void;
+  readonly onState: (isLive: boolean) => void;
+  /** A local tool asks the page to show this address. */
+  readonly onView: (address: string) => void;
+};
 
 /** Where the page gets its data from: the server, or the file itself if it was exported. */
 export type Source = {
@@ -6,8 +13,10 @@ export type Source = {
   /** The address to open with, if the file names one. */
   readonly start?: string;
   read(path: string): Promise<unknown>;
+  /** Asks a model. The answer comes as server-sent events. */
+  ask(request: ChatRequest, signal: AbortSignal): Promise<Response>;
   /** Calls `onChange` after each change of the files. Returns a function that ends it. */
-  follow(run: string, onChange: (event: ChangeEvent) => void, onState: (isLive: boolean) => void): () => void;
+  follow(run: string, listener: SourceListener): () => void;
 };
 
 const server: Source = {
@@ -18,7 +27,14 @@ const server: Source = {
     if (!response.ok) throw new Error(value.error ?? `The studio answered ${response.status}.`);
     return value;
   },
-  follow: (run, onChange, onState) => {
+  ask: (request, signal) =>
+    fetch('api/chat', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+      signal,
+    }),
+  follow: (run, { onChange, onState, onView }) => {
     const events = new EventSource(`api/events?run=${encodeURIComponent(run)}`);
     events.addEventListener('ready', () => {
       onState(true);
@@ -26,6 +42,7 @@ const server: Source = {
     });
     events.addEventListener('error', () => onState(false));
     events.addEventListener('change', ({ data }) => onChange(JSON.parse(String(data)) as ChangeEvent));
+    events.addEventListener('view', ({ data }) => onView((JSON.parse(String(data)) as ViewEvent).address));
     return () => events.close();
   },
 };
@@ -46,6 +63,7 @@ async function openExport(text: string, start: string): Promise<Source> {
           )
         : Promise.resolve(answer);
     },
+    ask: () => Promise.reject(new Error('This file has no model.')),
     follow: () => () => undefined,
   };
 }

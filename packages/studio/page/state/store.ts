@@ -11,7 +11,12 @@ import type { Source } from './source.js';
 export const route = signal<PageRoute>(parseRoute(location.hash));
 export const isLive = signal<boolean | undefined>(undefined);
 export const source: { current: Source } = {
-  current: { isExport: false, read: () => Promise.reject(new Error('not open')), follow: () => () => undefined },
+  current: {
+    isExport: false,
+    read: () => Promise.reject(new Error('not open')),
+    ask: () => Promise.reject(new Error('not open')),
+    follow: () => () => undefined,
+  },
 };
 
 /** Opens a view if the address names none. */
@@ -22,7 +27,11 @@ export function openAt(address = ''): void {
 }
 
 export function startRouting(): void {
-  addEventListener('hashchange', () => (route.value = parseRoute(location.hash)));
+  for (const moved of ['hashchange', 'popstate'])
+    addEventListener(moved, () => {
+      if (formatRoute(route.peek()) !== location.hash) shownBefore.value = undefined;
+      route.value = parseRoute(location.hash);
+    });
 }
 
 export function go(next: Partial<PageRoute> & Pick<PageRoute, 'view'>, { replaces = false } = {}): void {
@@ -62,6 +71,9 @@ async function load(path: string, answer: Signal<Loaded<unknown>>): Promise<void
     answer.value = { ...answer.peek(), error: error instanceof Error ? error.message : String(error) };
   }
 }
+
+/** Reads an answer again. */
+export const readAgain = (place: string): void => reload((path) => path === place);
 
 /** Reads the answers with a matching path again. The old answers are shown until the new ones arrive. */
 function reload(matches: (path: string) => boolean): void {
@@ -148,13 +160,22 @@ function onAnyChange(): void {
   reload((path) => path === 'runs' || /^runs\/[^/]+$/.test(path));
 }
 
+/** The address that the page showed before a local tool changed it. */
+export const shownBefore = signal<string | undefined>(undefined);
+
+function onView(address: string): void {
+  shownBefore.value = formatRoute(route.peek());
+  history.pushState(null, '', address);
+  route.value = parseRoute(address);
+}
+
 let followed: { readonly run: string; readonly end: () => void } | undefined;
 
 /** Keeps what is shown of a run up to date. */
 export function followRun(run: string): void {
   if (followed?.run === run) return;
   followed?.end();
-  followed = { run, end: source.current.follow(run, onChange, (live) => (isLive.value = live)) };
+  followed = { run, end: source.current.follow(run, { onChange, onState: (live) => (isLive.value = live), onView }) };
 }
 
 function onChange({ run, what }: ChangeEvent): void {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { showCount, showNumber, showRate, showSeconds, showSigned } from '../../src/page-logic/format.js';
 import type { EpisodeView, Said } from '../../src/wire.js';
 import { FactList, Link, Panel, Result, Segments, Shown, Words } from '../parts/basics.js';
@@ -136,16 +137,21 @@ const authorWords: Readonly<Record<string, string>> = {
 function Conversation({ said }: { readonly said: readonly Said[] }) {
   if (said.length === 0) return <p class="empty">No model call was recorded.</p>;
   const agents = new Set(said.map(({ agent }) => agent));
+  const quote = route.value.query['quote'] ?? '';
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => list.current?.querySelector('mark')?.scrollIntoView({ block: 'center' }), [quote]);
   return (
-    <ol class="conversation">
+    <ol class="conversation" ref={list}>
       {said.map((message, at) => (
-        <Message key={at} message={message} showsAgent={agents.size > 1} />
+        <Message key={at} message={message} showsAgent={agents.size > 1} quote={quote} />
       ))}
     </ol>
   );
 }
 
-function Message({ message, showsAgent }: { readonly message: Said; readonly showsAgent: boolean }) {
+type MessageProps = { readonly message: Said; readonly showsAgent: boolean; readonly quote: string };
+
+function Message({ message, showsAgent, quote }: MessageProps) {
   const { author, agent, name, text, turn, isCut, isRepeated, fork, tokens, meanLogprob, advantage } = message;
   const who = [showsAgent ? agent : '', authorWords[author] ?? author, name ?? '']
     .filter((word) => word !== '')
@@ -153,11 +159,11 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
   if (isRepeated === true)
     return (
       <li class="message repeated">
-        <details>
+        <details open={quote !== '' && text.includes(quote)}>
           <summary>
             {who}: {showCount(tokens, 'token')} repeated
           </summary>
-          <Words text={text} class="said" />
+          <Words text={text} class="said" quote={quote} />
         </details>
       </li>
     );
@@ -178,7 +184,7 @@ function Message({ message, showsAgent }: { readonly message: Said; readonly sho
           forked, {fork.cause}: {fork.reason}
         </p>
       )}
-      <Words text={text.trimEnd() || '(empty)'} class="said" />
+      <Words text={text.trimEnd() || '(empty)'} class="said" quote={quote} />
     </li>
   );
 }

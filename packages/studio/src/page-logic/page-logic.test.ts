@@ -5,6 +5,7 @@ import { EpisodeStore, selectRows } from './episode-store.js';
 import { showAge, showNumber, showSeconds, showSigned, markHidden } from './format.js';
 import { groupsOfStep } from './groups-of-step.js';
 import { smooth } from '@agentjet/run-folder/curve';
+import { readDeltas } from './read-deltas.js';
 import { groupMetrics, withoutUnmeasured } from './metric-groups.js';
 import { formatRoute, parseRoute } from './route.js';
 import { fateOf, sumUp } from './sum-up.js';
@@ -182,6 +183,33 @@ describe('metrics', () => {
 
   it('are smoothed around each step, so that the ends keep their values', () => {
     expect(smooth([0, 3, 6, 3, null, 9], 3)).toEqual([0, 3, 4, 4.5, null, 9]);
+  });
+});
+
+describe('an answer that is being written', () => {
+  const streamOf = (...pieces: readonly string[]) =>
+    new ReadableStream<Uint8Array>({
+      start: (stream) => {
+        for (const piece of pieces) stream.enqueue(new TextEncoder().encode(piece));
+        stream.close();
+      },
+    });
+  const line = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
+
+  it('is read piece by piece, wherever the stream is cut', async () => {
+    const whole = `${line('The ')}: a comment\n${line('goal')}data: {"choices":[]}\n\ndata: [DONE]\n\n`;
+    for (let at = 1; at < whole.length; at += 7) {
+      let said = '';
+      for await (const piece of readDeltas(streamOf(whole.slice(0, at), whole.slice(at)))) said += piece;
+      expect(said).toBe('The goal');
+    }
+  });
+
+  it('ends with the error of the server', async () => {
+    const read = async () => {
+      for await (const _piece of readDeltas(streamOf(`${line('a')}data: {"error":{"message":"too long"}}\n`)));
+    };
+    await expect(read()).rejects.toThrow('too long');
   });
 });
 

@@ -20,10 +20,12 @@ export const views = [
   'task',
   'compare',
   'system',
+  'swarm',
+  'chat',
 ] as const;
 export type View = (typeof views)[number];
 
-const ofAllRuns: ReadonlySet<View> = new Set(['runs', 'compare']);
+const ofAllRuns: ReadonlySet<View> = new Set(['runs', 'compare', 'swarm', 'chat']);
 
 /** Reads `#/run/<id>/<view>/<item>?<query>`. Any other address leads to the table of runs. */
 export function parseRoute(hash: string): PageRoute {
@@ -35,7 +37,8 @@ export function parseRoute(hash: string): PageRoute {
   const values = Object.fromEntries(new URLSearchParams(query));
   const [first, run = '', view = 'overview', item = ''] = parts;
   if (first === 'run' && run !== '' && isView(view) && !ofAllRuns.has(view)) return { view, run, item, query: values };
-  if (first === 'compare') return { view: 'compare', run: '', item: '', query: values };
+  if (first !== undefined && isView(first) && ofAllRuns.has(first))
+    return { view: first, run: '', item: '', query: values };
   return { view: 'runs', run: '', item: '', query: values };
 }
 
@@ -49,7 +52,7 @@ export function formatRoute({ view, run, item, query }: Partial<PageRoute> & Pic
   return `#/${place}${used.length === 0 ? '' : `?${new URLSearchParams(used).toString()}`}`;
 }
 
-const isView = (text: string): text is View => (views as readonly string[]).includes(text);
+export const isView = (text: string): text is View => (views as readonly string[]).includes(text);
 
 function splitOnce(text: string, mark: string): readonly string[] {
   const at = text.indexOf(mark);

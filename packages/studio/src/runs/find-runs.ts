@@ -25,7 +25,7 @@ export async function findRuns(root: string): Promise<readonly FoundRun[]> {
     const folders = entries.filter((entry) => entry.isDirectory() && !skipped.has(entry.name) && entry.name[0] !== '.');
     open.push(...folders.map(({ name }) => ({ dir: path.join(dir, name), depth: depth + 1 })));
   }
-  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return withOwnIds(found.sort((a, b) => (a.path < b.path ? -1 : 1)));
 }
 
 const isRun = (entries: readonly { readonly name: string; isFile(): boolean }[]): boolean => {
@@ -35,6 +35,20 @@ const isRun = (entries: readonly { readonly name: string; isFile(): boolean }[])
 
 function toRun(root: string, dir: string): FoundRun {
   const relative = path.relative(path.resolve(root), dir).replaceAll(path.sep, '/');
-  const shown = relative === '' ? path.basename(dir) : relative;
-  return { id: createHash('sha256').update(shown).digest('base64url').slice(0, 12), path: shown, dir };
+  return { id: hashOf(nameOf(dir)), path: relative === '' ? path.basename(dir) : relative, dir };
 }
+
+/** `<experiment_name>/<time>`, or the same of the run that a policy belongs to with the policy's name. */
+function nameOf(dir: string): string {
+  const parts = dir.split(path.sep);
+  return parts.slice(parts.at(-2) === 'policies' ? -4 : -2).join('/');
+}
+
+/** Links keep their ids if the studio is opened over another folder. Only runs of the same name need their whole path. */
+function withOwnIds(runs: readonly FoundRun[]): readonly FoundRun[] {
+  const counts = new Map<string, number>();
+  for (const { id } of runs) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return runs.map((run) => (counts.get(run.id) === 1 ? run : { ...run, id: hashOf(run.path) }));
+}
+
+const hashOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 12);

@@ -18,10 +18,16 @@ export type RequestRules = {
   readonly allowsAddresses?: boolean;
 };
 
-export type RefusedRequest = { readonly status: 400 | 401 | 403 | 405 | 413 | 414 | 421; readonly reason: string };
+export type RefusedRequest = {
+  readonly status: 401 | 403 | 405 | 413 | 414 | 415 | 421;
+  readonly reason: string;
+};
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 const maxUrl = 8192;
+
+/** The routes that take a body, and its most bytes. They change what an open page shows, or ask a model. */
+const bodyLimits: Readonly<Record<string, number>> = { '/api/view': 16_384, '/api/chat': 1_048_576 };
 
 /**
  * Decides whether a request is answered. It must name this machine, so that a foreign name which resolves to this machine
@@ -29,9 +35,12 @@ const maxUrl = 8192;
  */
 export function findRefusal(request: GuardedRequest, options: RequestRules): RefusedRequest | undefined {
   const { method, url, header } = request;
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, reason: 'The studio only reads: use GET.' };
+  const limit = method === 'POST' ? bodyLimits[pathOf(url)] : undefined;
+  if (method !== 'GET' && method !== 'HEAD' && limit === undefined)
+    return { status: 405, reason: 'The studio only reads: use GET.' };
   if (url.length > maxUrl) return { status: 414, reason: `The address is longer than ${maxUrl} characters.` };
-  if (hasBody(header)) return { status: 413, reason: 'A request has no body.' };
+  const refusedBody = limit === undefined ? refuseBody(header) : checkBody(header, limit);
+  if (refusedBody !== undefined) return refusedBody;
   if (!isKnownHost(header('host'), options))
     return { status: 421, reason: 'This address does not belong to the studio.' };
   if (!isOwnPage(request)) return { status: 403, reason: 'Another page may not read the studio.' };
@@ -40,8 +49,24 @@ export function findRefusal(request: GuardedRequest, options: RequestRules): Ref
   return undefined;
 }
 
-const hasBody = (header: GuardedRequest['header']): boolean =>
-  header('transfer-encoding') !== undefined || Number(header('content-length') ?? 0) !== 0;
+const pathOf = (url: string): string => new URL(url, 'http://x').pathname;
+
+type Header = GuardedRequest['header'];
+
+function refuseBody(header: Header): RefusedRequest | undefined {
+  const hasBody = header('transfer-encoding') !== undefined || Number(header('content-length') ?? 0) !== 0;
+  return hasBody ? { status: 413, reason: 'A GET request has no body.' } : undefined;
+}
+
+/** A form of another page cannot send JSON, and only a body of a known length is read. */
+function checkBody(header: Header, limit: number): RefusedRequest | undefined {
+  const length = Number(header('content-length') ?? NaN);
+  if (header('transfer-encoding') !== undefined || !(length > 0 && length <= limit))
+    return { status: 413, reason: `The body must have 1 to ${limit} bytes, and a Content-Length.` };
+  const type = header('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json') return { status: 415, reason: 'The body must be application/json.' };
+  return undefined;
+}
 
 /** Any port: the studio may be reached through a tunnel. */
 function isKnownHost(host: string | undefined, { hosts, allowsAddresses = false }: RequestRules): boolean {
@@ -52,8 +77,10 @@ function isKnownHost(host: string | undefined, { hosts, allowsAddresses = false 
 }
 
 /** Browsers say from which page a request comes. Only the first visit, which brings the token, may come from a link elsewhere. */
-function isOwnPage({ url, header }: GuardedRequest): boolean {
+function isOwnPage({ method, url, header }: GuardedRequest): boolean {
   const origin = header('origin');
+  // A browser names the origin of each request with a body; a local tool has the token itself and no cookie.
+  if (method === 'POST' && origin === undefined && bearerOf(header) === null) return false;
   if (origin !== undefined && origin !== `http://${header('host')}`) return false;
   const site = header('sec-fetch-site');
   const isVisit =
@@ -64,8 +91,14 @@ function isOwnPage({ url, header }: GuardedRequest): boolean {
 function hasToken({ url, header }: GuardedRequest, { token, cookie }: RequestRules): boolean {
   const { pathname, searchParams } = new URL(url, 'http://x');
   const given = pathname === '/' ? searchParams.get('token') : null;
-  return isSame(given, token) || readCookies(header('cookie') ?? '', cookie).some((value) => isSame(value, token));
+  return (
+    isSame(given, token) ||
+    isSame(bearerOf(header), token) ||
+    readCookies(header('cookie') ?? '', cookie).some((value) => isSame(value, token))
+  );
 }
+
+const bearerOf = (header: Header): string | null => /^Bearer (\S+)$/i.exec(header('authorization') ?? '')?.[1] ?? null;
 
 /** Whether the request is the first visit, which gets the cookie. */
 export function isFirstVisit({ url }: Pick<GuardedRequest, 'url'>, token: string): boolean {

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { isIP, type AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { serve, type ServerType } from '@hono/node-server';
+import type { ChatServer } from '../remote/chat.js';
+import type { Remote } from '../remote/read-remote.js';
 import { StudioRuns } from '../runs/studio-runs.js';
 import { readPageFiles } from './page-files.js';
+import { writeTokenFile } from './token-file.js';
 import { createStudioApp } from './studio-app.js';
 
 export type StudioOptions = {
@@ -15,6 +18,12 @@ export type StudioOptions = {
   readonly port?: number;
   /** Default: random. */
   readonly token?: string;
+  /** A swarm server whose state the page shows. */
+  readonly swarm?: Remote;
+  /** Model servers that the page can speak to. */
+  readonly chats?: readonly ChatServer[];
+  /** The folder for the file with the token. Default: below the user's cache folder. */
+  readonly tokenDir?: string;
 };
 
 export type OpenedStudio = {
@@ -22,6 +31,8 @@ export type OpenedStudio = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
+  /** A file that only this user can read, with address and token. Undefined if it could not be written. */
+  readonly tokenFile: string | undefined;
   close(): Promise<void>;
 };
 
@@ -29,7 +40,7 @@ export type OpenedStudio = {
 export async function openStudio(folder: string, options: StudioOptions = {}): Promise<OpenedStudio> {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new ConfigError('no_folder', `${folder} is not a folder. Name a folder that contains runs, or a run.`);
-  const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url') } = options;
+  const { host = '127.0.0.1', port = 0, token = randomBytes(24).toString('base64url'), swarm, chats } = options;
   const ended = new AbortController();
   const shown = isIP(host) === 6 ? `[${host}]` : host;
   const server = await listen({
@@ -44,15 +55,21 @@ export async function openStudio(folder: string, options: StudioOptions = {}): P
         page: readPageFiles(),
         runs: new StudioRuns(folder),
         signal: ended.signal,
+        ...(swarm && { swarm }),
+        ...(chats && { chats }),
       }).fetch,
   });
   const { port: actual } = server.address() as AddressInfo;
+  const origin = `http://${isAny(host) ? '127.0.0.1' : shown}:${actual}`;
+  const tokenFile = writeTokenFile({ origin, token, port: actual, folder }, options.tokenDir);
   return {
-    url: `http://${isAny(host) ? '127.0.0.1' : shown}:${actual}/?token=${token}`,
+    url: `${origin}/?token=${token}`,
     port: actual,
     host,
+    tokenFile,
     close: async () => {
       ended.abort();
+      if (tokenFile !== undefined) rmSync(tokenFile, { force: true });
       await close(server);
     },
   };

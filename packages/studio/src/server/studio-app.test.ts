@@ -110,10 +110,71 @@ describe('an answer', () => {
   });
 });
 
+describe('a program on this machine', () => {
+  const bearer = { host: '127.0.0.1:7007', authorization: `Bearer ${token}` };
+  const post = (body: string, headers: Readonly<Record<string, string>> = bearer) =>
+    ask(
+      '/api/view',
+      { ...headers, 'content-type': 'application/json', 'content-length': String(body.length) },
+      {
+        method: 'POST',
+        body,
+      },
+    );
+
+  it('reads every view as JSON with the token alone, and learns the routes from the address', async () => {
+    const read = async (place: string) => (await ask(place, bearer)).json() as Promise<Record<string, unknown>>;
+    const { routes } = await read('/api');
+    expect(await (await ask('/', { ...bearer, accept: 'application/json' })).json()).toEqual(await read('/api'));
+    const rows = await read(`/api/runs/${runId}/rows?result=failure&limit=2`);
+    expect(rows).toMatchObject({
+      of: 2 * 16 + 20,
+      rows: [{ success: false, question: expect.stringContaining('SECRET'), expected: expect.any(String) }, {}],
+    });
+    const step = await read(`/api/runs/${runId}/step?step=1`);
+    expect(step).toMatchObject({ step: 1, metrics: { step: 1 }, groups: expect.arrayContaining([expect.anything()]) });
+    for (const place of Object.keys(routes as object)) {
+      const [method = '', route = ''] = place.split(' ');
+      const answer = await ask(route.replace('<id>', runId).replace(/\?.*/, ''), bearer);
+      expect([place, answer.status === 405 || answer.headers.get('content-type')]).toEqual([
+        place,
+        method === 'POST' ? expect.anything() : 'application/json',
+      ]);
+    }
+  });
+
+  it('changes what an open page shows, with the token and nothing else', async () => {
+    const stream = await ask(`/api/events`);
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    await reader?.read(); // ready
+    const address = `#/run/${runId}/episode/e1-t4-r0`;
+    const answer = await post(JSON.stringify({ address: `http://127.0.0.1:7007/${address}`, quote: 'What is' }));
+    expect(await answer.json()).toEqual({ address: `${address}?quote=What+is`, pages: 1 });
+    let said = '';
+    while (!said.includes('event: view')) said = (await reader?.read())?.value ?? 'event: view is missing';
+    expect(said).toContain(JSON.stringify({ address: `${address}?quote=What+is` }));
+    await reader?.cancel();
+    for (const body of ['{}', 'no JSON', '{"address":"#/elsewhere"}', '{"address":"javascript:alert(1)"}'])
+      expect((await post(body)).status).toBe(422);
+  });
+
+  it.each([
+    ['a cookie without an origin', { host: '127.0.0.1:7007', cookie: `${cookie}=${token}` }, 403],
+    ['a foreign origin', { ...bearer, origin: 'http://evil.example' }, 403],
+    ['another token', { ...bearer, authorization: 'Bearer another' }, 401],
+    ['a foreign host', { ...bearer, host: 'evil.example' }, 421],
+  ])('changes nothing with %s', async (_what, headers, status) => {
+    expect((await post('{"address":"#/"}', headers)).status).toBe(status);
+  });
+});
+
 describe('a request', () => {
   it.each([
     ['another method', '/api/runs', own, { method: 'POST' }, 405],
     ['a body', '/api/runs', { ...own, 'content-length': '4' }, {}, 413],
+    ['a body of unknown length', '/api/view', { ...own, 'transfer-encoding': 'chunked' }, { method: 'POST' }, 413],
+    ['a long body', '/api/view', { ...own, 'content-length': '99999' }, { method: 'POST' }, 413],
+    ['a form', '/api/view', { ...own, 'content-length': '4', 'content-type': 'text/plain' }, { method: 'POST' }, 415],
     ['a long address', `/api/runs?${'x'.repeat(9000)}`, own, {}, 414],
     ['a foreign host', '/api/runs', { ...own, host: 'evil.example:7007' }, {}, 421],
     ['a host that begins like this machine', '/api/runs', { ...own, host: 'localhost.evil.example' }, {}, 421],
@@ -178,6 +239,10 @@ function hostileRequest(random: Random, run: string): { readonly place: string; 
     `/api/runs/${run}/episodes`,
     `/api/runs/${run}/episode?id=e1-t4-r0`,
     `/api/runs/${run}/search?words=SECRET`,
+    `/api/runs/${run}/rows`,
+    '/api/view',
+    '/api/chat',
+    '/api',
   ]);
   if (has('path'))
     place =
@@ -210,8 +275,14 @@ function hostileRequest(random: Random, run: string): { readonly place: string; 
       `other=${token}`,
       `${cookie}=${token.toUpperCase()}`,
     ]);
+  if (has('token') && random.next() < 0.5)
+    headers['authorization'] = pick(random, ['Bearer', 'Bearer x', `Basic ${token}`, `Bearer ${token} x`, token]);
   if (has('size')) place += `${place.includes('?') ? '&' : '?'}x=${'a'.repeat(8200 + random.int(2000))}`;
   const method = has('method') ? pick(random, ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND']) : 'GET';
+  if (method === 'POST' && random.next() < 0.5) {
+    headers['content-type'] = pick(random, ['application/json', 'text/plain', 'application/x-www-form-urlencoded']);
+    headers['content-length'] = pick(random, ['20', '0', '-1', '99999999', 'x']);
+  }
   // A visit of the page from a link elsewhere is allowed with the cookie; only data is not.
   if (fault === 'site' && !place.startsWith('/api') && !place.startsWith('/assets')) headers['cookie'] = '';
   return { place: `${base}${place}`, init: { method, headers } };

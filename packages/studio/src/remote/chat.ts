@@ -1,0 +1,53 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+import type { ChatModel, ChatRequest } from '../wire.js';
+import { headersOf, readRemote, sayCause, type Remote } from './read-remote.js';
+
+/** A model server that the user started, under the name that the page shows. */
+export type ChatServer = Remote & { readonly name: string };
+
+/** The models of the servers. A server that cannot be reached has a problem in place of a model. */
+export function listChats(servers: readonly ChatServer[]): Promise<readonly ChatModel[]> {
+  return Promise.all(
+    servers.map(async (server) => {
+      const answer = await readRemote(server, '/v1/models');
+      const { name, url } = server;
+      if ('problem' in answer) return { name, url, problem: answer.problem };
+      const [first] = Array.isArray(answer.value['data']) ? answer.value['data'].filter(isJsonObject) : [];
+      const id = first?.['id'];
+      return typeof id === 'string' ? { name, url, model: id } : { name, url, problem: `${url} serves no model.` };
+    }),
+  );
+}
+
+/** Reads a request of the page. Undefined if it is not one. */
+export function parseChat(value: JsonObject): ChatRequest | undefined {
+  const { chat, model, messages, temperature = 1 } = value;
+  if (!Number.isInteger(chat) || typeof model !== 'string' || typeof temperature !== 'number') return undefined;
+  if (!(temperature >= 0 && temperature <= 2) || !Array.isArray(messages) || messages.length === 0) return undefined;
+  const said = messages
+    .filter(isJsonObject)
+    .flatMap(({ role, content }) =>
+      (role === 'system' || role === 'user' || role === 'assistant') && typeof content === 'string'
+        ? [{ role, content } as const]
+        : [],
+    );
+  return said.length === messages.length ? { chat: chat as number, model, messages: said, temperature } : undefined;
+}
+
+/** Passes a request to the server, and its answer back as it is written. */
+export async function askChat(server: ChatServer, request: ChatRequest, signal: AbortSignal): Promise<Response> {
+  const { model, messages, temperature } = request;
+  try {
+    const answer = await fetch(`${server.url.replace(/\/+$/, '')}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headersOf(server.key) },
+      body: JSON.stringify({ model, messages, temperature, stream: true }),
+      redirect: 'error',
+      signal,
+    });
+    const type = answer.ok ? 'text/event-stream' : 'application/json';
+    return new Response(answer.body, { status: answer.status, headers: { 'content-type': type } });
+  } catch (thrown) {
+    return Response.json({ error: `${server.url} cannot be reached: ${sayCause(thrown)}` }, { status: 502 });
+  }
+}

@@ -1,0 +1,57 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseJsonObject } from '@agentjet/core';
+import { readCacheHome } from '@agentjet/model-hub';
+
+/** An open studio, as local tools find it. */
+export type KnownStudio = {
+  readonly origin: string;
+  readonly token: string;
+  readonly port: number;
+  readonly folder: string;
+};
+
+const usualDir = (): string => path.join(readCacheHome(), 'agentjet', 'studio');
+
+/** Writes the address and the token into a file that only this user can read. Undefined if that is not possible. */
+export function writeTokenFile(studio: KnownStudio, dir = usualDir()): string | undefined {
+  const file = path.join(dir, `${studio.port}.json`);
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    chmodSync(dir, 0o700);
+    rmSync(file, { force: true }); // of a studio that was killed; a file that exists would keep its mode
+    const folder = path.resolve(studio.folder);
+    writeFileSync(file, `${JSON.stringify({ ...studio, folder, pid: process.pid })}\n`, { mode: 0o600, flag: 'wx' });
+    return file;
+  } catch {
+    return undefined; // a machine without a home folder; tools then need the printed address
+  }
+}
+
+/** The studios that are open on this machine for this user, the newest last. */
+export function findStudios(dir = usualDir()): readonly KnownStudio[] {
+  return listFiles(dir).flatMap((name) => {
+    const { origin, token, port, folder, pid } = parseJsonObject(readFileSync(path.join(dir, name), 'utf8')) ?? {};
+    if (typeof pid !== 'number' || !isAlive(pid)) return [];
+    return typeof origin === 'string' && typeof token === 'string' && typeof port === 'number'
+      ? [{ origin, token, port, folder: String(folder) }]
+      : [];
+  });
+}
+
+function listFiles(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith('.json'));
+  } catch {
+    return []; // no studio was ever opened
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false; // its file was left behind
+  }
+}
