@@ -203,15 +203,16 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
   it('shows what a program on this machine asks for, with the quote marked', async () => {
     const { page, run } = await visit(1200, 'light');
     const { origin, token } = JSON.parse(readFileSync(studio.tokenFile ?? '', 'utf8')) as Record<string, string>;
+    await page.waitForSelector('.live.on');
     expect(statSync(studio.tokenFile ?? '').mode & 0o777).toBe(0o600);
     const address = `#/run/${run}/episode/${episode}`;
     const shown = await fetch(`${origin}/api/view`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ address, quote: 'What is 161 plus 26?' }),
+      body: JSON.stringify({ address, quote: 'What is 161 minus 26?' }),
     });
     expect([shown.status, await shown.json()]).toEqual([200, expect.objectContaining({ pages: expect.any(Number) })]);
-    await expect.poll(() => page.locator('mark').allTextContents()).toEqual(['What is 161 plus 26?']);
+    await expect.poll(() => page.locator('mark').allTextContents()).toEqual(['What is 161 minus 26?']);
     await page.getByRole('link', { name: 'Back' }).click();
     await page.waitForSelector('table.runs');
     expect(await page.locator('.shown-by-tool').count()).toBe(0);

@@ -2,6 +2,7 @@ import { render } from 'preact';
 import './style/base.css';
 import './style/views.css';
 import './style/tokens.css';
+import './style/servers.css';
 import 'uplot/dist/uPlot.min.css';
 import { App } from './app.js';
 import { startKeyboard } from './parts/keyboard.js';

@@ -48,7 +48,7 @@ function sayWaits(server: JsonObject): readonly string[] {
     ...(state === 'rolling' ? [] : [`The server is ${state === '' ? 'in an unknown state' : state}.`]),
     ...(pooled === null || open === null
       ? []
-      : [`${pooled} groups are complete and wait for the step; ${open} are being sampled.`]),
+      : [`Complete groups that wait for the step: ${pooled}. Groups that are being sampled: ${open}.`]),
     ...(running === null || capacity === null ? [] : [`${running} of ${capacity} places are used.`]),
     ...namedObjects(server['shares']).flatMap(([name, share]) =>
       share['idle'] === true ? [`No client works for the share ${name}.`] : [],
