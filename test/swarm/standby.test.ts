@@ -24,10 +24,11 @@ function freePort(): Promise<number> {
 /** When each served run began and ended. */
 let followed: string[] = [];
 
-const open = (): Promise<Standby> =>
+const open = (allowsCode = false): Promise<Standby> =>
   serveStandby({
     dir: path.join(dir, 'server'),
     port,
+    allowsCode,
     composition: configuration,
     follow: ({ runDir }) => {
       followed.push(`begin ${runDir}`);
@@ -115,7 +116,7 @@ it('a commander ends a run and begins another, or continues the first under othe
 
 it('a run that cannot begin is reported, and another one may', async () => {
   const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
-  await operator.begin({ model: { path: './not-there' } });
+  await operator.begin({ backbone: 'debug' });
   await expect
     .poll(() => operator.server().catch((error: unknown) => String(error)), { timeout: 20_000 })
     .toContain('The last one could not begin');
@@ -162,4 +163,43 @@ it('says when the run that it should continue cannot be served any more', async 
   await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(lost));
   standby = await open();
   expect(await standby.failed).toMatchObject({ code: expect.any(String) as unknown });
+});
+
+it('takes registered names only from another machine, unless the server was started with --allow-code', async () => {
+  const key = standby.firstKey ?? '';
+  const operator = new SwarmOperator({ url: standby.url, key });
+  const file = path.join(dir, 'code.mjs');
+  await writeFile(file, `throw new Error('the code of the commander ran');`);
+  for (const [name, config] of reaching(file)) {
+    const refusal = await operator.begin(config).catch((error: unknown) => error);
+    expect(refusal, name).toMatchObject({ code: 'code_refused', message: expect.stringContaining(name) });
+    expect(refusal, name).toMatchObject({ message: expect.stringContaining('--allow-code') });
+  }
+  await standby.close();
+  standby = await open(true);
+  await expect.poll(() => operator.server().catch((error: unknown) => error)).toMatchObject({ code: 'no_run' });
+  await operator.begin({ trainer_common: { algorithm: { adv_estimator: `${file}->X` } } });
+  await expect
+    .poll(() => operator.server().catch(({ message }: Error) => message), { timeout: 20_000 })
+    .toContain('the code of the commander ran');
+});
+
+const reaching = (file: string): readonly (readonly [string, Record<string, unknown>])[] => [
+  ['backbone', { backbone: `${file}->X` }],
+  ['model.template_family', { model: { template_family: `${file}->X` } }],
+  ['trainer_common.algorithm.adv_estimator', { trainer_common: { algorithm: { adv_estimator: `${file}->X` } } }],
+  ['torch.python', { torch: { python: '/bin/sh' } }],
+  ['tinker.base_url', { tinker: { base_url: 'http://10.0.0.1' } }],
+  ['environment.mcp.args', { environment: { mcp: { args: ['-c', 'id'] } } }],
+  ['experiment_dir', { experiment_dir: '/tmp' }],
+  ['model.path', { model: { path: dir } }],
+  ['model.path', { model: { path: '../server' } }],
+  ['swarm.store_dir', { swarm: { store_dir: dir } }],
+  ['swarm.policies.a.backbone', { swarm: { policies: policiesWith({ backbone: `${file}->X` }) } }],
+  ['swarm.policies.a.model.path', { swarm: { policies: policiesWith({ model: { path: '/etc' } }) } }],
+];
+
+const policiesWith = (own: object): object => ({
+  a: { trainable_targets: ['a'], ...own },
+  b: { trainable_targets: ['b'] },
 });

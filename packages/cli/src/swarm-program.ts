@@ -23,6 +23,7 @@ export type SwarmFlags = RunStudioFlags & {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly behindProxy?: boolean;
+  readonly allowCode?: boolean;
   readonly publicUrl?: string;
   readonly drainSeconds?: string;
   /** False if `--no-keys` is set. */
@@ -83,6 +84,10 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
     .option('--drain-seconds <number>', 'maximum time for running episodes to end after SIGTERM; default: 30')
     .option('--no-keys', 'require no keys, which is allowed only on this machine')
     .option('--log-format <format>', logFormatHelp)
+    .option(
+      '--allow-code',
+      'with --standby: let `ajet swarm begin` name code, programs, files and folders of this machine',
+    )
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
     .action(async (overrides: string[], flags: SwarmFlags) => {
       const { serveSwarmJob } = await import('./commands/serve-swarm.js');

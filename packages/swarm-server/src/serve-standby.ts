@@ -3,13 +3,21 @@ import { open, rename, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import path from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
-import { camelKeys, ConfigError, toErrorMessage, type CommonConfig, type JsonObject } from '@agentjet/core';
+import {
+  camelKeys,
+  ConfigError,
+  toErrorMessage,
+  type CommonConfig,
+  type ConfigComposition,
+  type JsonObject,
+} from '@agentjet/core';
 import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
 import { findPort, toListenError, toUrl } from './http/address.js';
 import { createLobby, type LobbyOptions } from './http/lobby.js';
 import { requireSafe } from './http/require-safe.js';
 import { refuseClientKeys } from './http/run-config.js';
+import { requireNoReach } from './served/require-no-reach.js';
 import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
 
 /**
@@ -25,6 +33,8 @@ export type StandbyOptions<Config extends CommonConfig> = Omit<
   readonly port: number;
   /** The time that running episodes have when the run is ended. Default: 30 seconds. */
   readonly drainMs?: number;
+  /** Whether a run may name code, programs, files, folders and addresses of this machine. Default: false. */
+  readonly allowsCode?: boolean;
 };
 
 export type Standby = {
@@ -182,20 +192,25 @@ class RunsInTurn<Config extends CommonConfig> {
   }
 }
 
-type Create<Config extends CommonConfig> = Pick<StandbyOptions<Config>, 'composition' | 'dir'>;
+type Create<Config extends CommonConfig> = Pick<StandbyOptions<Config>, 'composition' | 'dir' | 'allowsCode'>;
 
 /**
- * Creates the configuration of a run. Throws WireError `unknown_config` for unknown keys, and for keys that name code,
- * because code runs only at the clients.
+ * Creates the configuration of a run. Throws WireError `unknown_config` for unknown keys, and for keys that belong to
+ * the clients. Throws `code_refused` for values that reach outside of the settings, unless `allowsCode` is set.
  */
 function create<Config extends CommonConfig>(
-  { composition, dir }: Create<Config>,
+  { composition, dir, allowsCode = false }: Create<Config>,
   { config, name }: Pick<KnownRun, 'config' | 'name'>,
 ): Config {
   refuseClientKeys(config);
   try {
-    const values = { experimentDir: path.join(dir, name), ...camelKeys(config) };
-    return composition.create(values as unknown as Parameters<typeof composition.create>[0]);
+    const build = (values: object): Config =>
+      composition.create(values as unknown as Parameters<typeof composition.create>[0]);
+    const experimentDir = path.join(dir, name);
+    const created = build({ experimentDir, ...camelKeys(config) });
+    const plain = composition as unknown as ConfigComposition;
+    if (!allowsCode) requireNoReach(created, { composition: plain, own: build({ experimentDir }) });
+    return created;
   } catch (error) {
     throw error instanceof WireError ? error : new WireError('unknown_config', toErrorMessage(error));
   }

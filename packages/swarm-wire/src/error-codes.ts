@@ -12,6 +12,7 @@ export const errorStatus = {
   wrong_role: 403,
   foreign_episode: 403,
   foreign_origin: 403,
+  code_refused: 403,
   unknown_route: 404,
   unknown_group: 404,
   unknown_task: 404,

@@ -25,9 +25,10 @@ export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: r
   }
 }
 
-/** Removes keys for code, tasks and folders of this machine, which are meaningless on the server. */
+/** Removes keys that only clients use, and folders of this machine, which are meaningless on the server. */
 function toServerKeys(config: JsonObject): JsonObject {
-  const { experiment_dir: _dir, task_reader: _reader, task_judge: _judge, rollout, ...others } = config;
+  const { experiment_dir: _dir, task_reader: _reader, task_judge: _judge, rollout, ...more } = config;
+  const { environment: _environment, sft: _sft, debug: _debug, ...others } = more;
   const { user_workflow: _workflow, ...kept } = (rollout ?? {}) as JsonObject;
   return { ...others, rollout: kept };
 }

@@ -80,6 +80,7 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }:
     dir,
     composition: configuration,
     drainMs,
+    allowsCode: flags.allowCode === true,
     follow: loadRunFollower,
     onNotice: say,
     onLog: log,

@@ -67,7 +67,9 @@ const trainerCommon = z.strictObject({
     0,
     'further episodes per evaluation task, sampled with temperature, top_p and top_k of the training. Their success is reported as sampled_success_rate',
   ),
-  report_by: setting(text.nullable(), 'kind', 'field of task metadata; success is reported by its values. null: off'),
+  report_by: setting(text.nullable(), 'kind', 'field of task metadata; success is reported by its values. null: off', {
+    isPlain: true,
+  }),
   record_tokens: setting(
     z.enum(['none', 'changed', 'all']),
     'changed',
@@ -77,6 +79,7 @@ const trainerCommon = z.strictObject({
     text.nullable(),
     null,
     'a metric of the evaluations, such as success_rate. The checkpoint with its highest value is kept, and checkpoints/best names it',
+    { isPlain: true },
   ),
   logger: setting(
     z.union([logger, z.array(logger).min(1)]),
@@ -193,14 +196,20 @@ const trainerCommon = z.strictObject({
 
 /** The common sections in the order of the manual. The name of each kind and the registered sections are inserted between them. */
 export const commonSections = {
-  project_name: setting(text, 'agentjet'),
-  experiment_name: setting(folderName, 'experiment', 'a run is written to <experiment_dir>/<experiment_name>/<time>/'),
+  project_name: setting(text, 'agentjet', undefined, { isPlain: true }),
+  experiment_name: setting(
+    folderName,
+    'experiment',
+    'a run is written to <experiment_dir>/<experiment_name>/<time>/',
+    { isPlain: true }, // folderName stays below experiment_dir
+  ),
   experiment_dir: setting(text, 'saved_experiments', 'folder for runs, in the working directory', { path: 'output' }),
   model,
   trainable_targets: setting(
     z.array(text).min(1).nullable(),
     null,
     "list of target tags that are trained, e.g. [werewolf]. null: all are. It overrides the workflow's own list",
+    { isPlain: true },
   ),
   data,
   rollout,

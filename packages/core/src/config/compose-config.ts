@@ -18,7 +18,7 @@ import {
 } from './registration.js';
 import { resolvePaths } from './resolve-paths.js';
 import { withoutCredentials } from './show-value.js';
-import { defaultOf, listKeys, notesOf, shapeOf } from './setting.js';
+import { defaultOf, findReaching, listKeys, notesOf, shapeOf, type ReachingSetting } from './setting.js';
 import { writeManual } from './write-manual.js';
 import { loadYaml, readConfigText } from './read-config-text.js';
 
@@ -144,6 +144,11 @@ export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
   overlay(config: Config, values: JsonObject, where: string): Config;
   /** Returns the keys, in YAML spelling, whose values differ. */
   compare(before: Config, after: Config): readonly ConfigDifference[];
+  /**
+   * Returns the settings whose values may name code, a program, a file, a folder, an address or an environment variable.
+   * Values that are also in `own` are left out.
+   */
+  findReaching(config: Config, own: Config): readonly ReachingSetting[];
   /** The keys of registered sections that may change when a run is resumed. */
   readonly freeOnResume: readonly string[];
   /** Returns the content of `default.yaml`. */
@@ -213,6 +218,8 @@ function compose(registrations: EveryRegistration, outside: OutsideEntries): Con
       return top + loadYaml().stringify({ ajet: withoutSecrets(snakeKeys(config), schema) });
     },
     compare: (before, after) => compareValues(snakeKeys(before), snakeKeys(after), ''),
+    findReaching: (config, own) =>
+      findReaching(schema, { given: snakeKeys(config) as JsonObject, own: snakeKeys(own) as JsonObject }),
     freeOnResume: listFreeKeys(checks),
     writeManual: () => writeManual(schema),
     with(kind, entry) {

@@ -34,11 +34,13 @@ export const model = z.strictObject({
     kwargs,
     {},
     'variables of the chat template, e.g. { enable_thinking: false }. A request may override them; an export keeps them as defaults',
+    { isPlain: true },
   ),
   agent_chat_template_kwargs: setting(
     z.array(z.strictObject({ agent: text, kwargs })),
     [],
     'variables for single agents, e.g. [{ agent: judge, kwargs: { enable_thinking: false } }]',
+    { isPlain: true },
   ),
   tools: setting(
     z.enum(['auto', 'system', 'refuse']),
@@ -141,6 +143,7 @@ export const sftSection = z
       z.array(text).min(1).nullable(),
       null,
       'names or target tags of the agents to imitate; null: trainable_targets, or all',
+      { isPlain: true },
     ),
     max_length: setting(
       z.int().min(2).max(numTokens).nullable(),
@@ -181,6 +184,7 @@ export const lora = z
       z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),
       null,
       'layers that get an adapter. null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers except the head, as in PEFT',
+      { isPlain: true },
     ),
   })
   .describe('torch only');
@@ -251,6 +255,7 @@ export const rollout = z.strictObject({
     z.array(text),
     ['*:untrained'],
     "model names whose calls are answered but not trained, such as those for titles and summaries, e.g. ['*haiku*']",
+    { isPlain: true },
   ),
   special_tokens_in_text: setting(
     z.enum(['split', 'as_template', 'refuse']),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isJsonObject, isSameJson, type JsonObject } from '../json-object.js';
 
 /**
  * A setting describes one key of a section: the values it allows, its default, and the comment that `default.yaml` prints. The
@@ -15,6 +16,11 @@ export type SettingNotes = {
   readonly path?: 'file' | 'module' | 'name' | 'model' | 'output';
   /** The value is never shown in a message and never written to a file. */
   readonly isSecret?: true;
+  /**
+   * The value contains strings, but they name no code, program, file, folder, address or environment variable. So a run
+   * that is begun from another machine may set them.
+   */
+  readonly isPlain?: true;
 };
 
 type DefaultOf<Schema extends z.ZodType> = z.core.util.NoUndefined<z.output<Schema>>;
@@ -51,4 +57,61 @@ export function listKeys(schema: z.ZodType, prefix = ''): readonly (readonly [ke
     [`${prefix}${key}`, inner] as const,
     ...listKeys(inner, `${prefix}${key}.`),
   ]);
+}
+
+/** A setting with a value that may name code, a program, a file, a folder, an address or an environment variable. */
+export type ReachingSetting = { readonly key: string; readonly value: unknown; readonly isSecret: boolean };
+
+/**
+ * Finds the settings that may reach outside of the configuration. Numbers, booleans, listed words and registered names
+ * never do. Any other string does, unless its setting is marked `isPlain`. So a new setting is found by default.
+ * Values that are also in `own` are not found.
+ */
+export function findReaching(
+  schema: z.ZodType,
+  values: { readonly given: JsonObject; readonly own: JsonObject },
+  prefix = '',
+): readonly ReachingSetting[] {
+  return Object.entries(shapeOf(schema)).flatMap(([name, inner]) => {
+    const [given, own] = [values.given[name], values.own[name]];
+    const key = `${prefix}${name}`;
+    if (inner instanceof z.ZodObject)
+      return findReaching(inner, { given: asSection(given), own: asSection(own) }, `${key}.`);
+    if (isSameJson(given, own) || !mayReach(inner, given)) return [];
+    return [{ key, value: given, isSecret: notesOf(inner).isSecret === true }];
+  });
+}
+
+const asSection = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+/** A model of the hub, such as `Qwen/Qwen2.5-0.5B-Instruct` or `name@revision`, or a model of a package. */
+const modelName = /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?(@[A-Za-z0-9][\w.-]*)?$/;
+
+function mayReach(schema: z.ZodType, value: unknown): boolean {
+  const { path, isPlain } = notesOf(schema);
+  if (isPlain === true || value === undefined || value === null) return false;
+  if (path === 'name') return typeof value !== 'string' || value.includes('->');
+  if (path === 'model') return typeof value !== 'string' || !modelName.test(value) || /\.gguf$/i.test(value);
+  return hasOtherString(value, new Set(wordsOf(schema)));
+}
+
+function hasOtherString(value: unknown, words: ReadonlySet<unknown>): boolean {
+  if (typeof value === 'string') return !words.has(value);
+  if (Array.isArray(value)) return value.some((one) => hasOtherString(one, words));
+  return (
+    isJsonObject(value) &&
+    Object.entries(value)
+      .flat()
+      .some((one) => hasOtherString(one, words))
+  );
+}
+
+/** Returns the words that a setting lists, such as those of an enum. */
+function wordsOf(schema: unknown): readonly unknown[] {
+  if (schema instanceof z.ZodEnum) return schema.options;
+  if (schema instanceof z.ZodLiteral) return [...schema.values];
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
+    return wordsOf(schema.unwrap());
+  if (schema instanceof z.ZodArray) return wordsOf(schema.element);
+  return schema instanceof z.ZodUnion ? schema.options.flatMap(wordsOf) : [];
 }

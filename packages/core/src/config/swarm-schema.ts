@@ -79,6 +79,7 @@ export const swarm = z
       z.array(z.strictObject({ name: shareName, part: z.number().gt(0).max(1) })).superRefine(addUpToOne),
       [],
       'kinds of tasks and their parts of every batch, such as [{name: math, part: 0.6}, {name: code, part: 0.4}]. none: all tasks are of one kind. `ajet swarm shares` changes them during training',
+      { isPlain: true },
     ),
     policies: setting(
       z.record(z.string(), z.record(z.string(), z.unknown())).superRefine(areSeveral),

@@ -21,6 +21,7 @@ export const tinker = defineBackbone({
       text.nullable(),
       null,
       "the server's name of the model of model.path; null: the server must serve exactly one",
+      { isPlain: true },
     ),
     profile: setting(z.enum(profileNames), 'auto', `the kind of server: ${profileNames.join(' | ')}`),
     wire: setting(
