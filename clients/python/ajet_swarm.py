@@ -85,6 +85,8 @@ class Episode:
     task_id: str
     #: None if the content stays with the client that added the task.
     task: Optional[Json]
+    #: The hash of the task's content. None if the tasks of the run were never replaced.
+    task_hash: Optional[str]
     lease_seconds: float
     model: str
     key: str
@@ -176,9 +178,12 @@ class SwarmClient:
         """Returns the state, versions and counts of the server."""
         return self._ask("GET", "/server")
 
-    def add_tasks(self, tasks: Iterable[Json], portable: bool = True, split: str = "train") -> Json:
-        """Adds tasks to the server. Each task is a dict with `task_id` and any of `main_query`, `init_messages`,
-        `metadata`.
+    def add_tasks(self, tasks: Iterable[Json], portable: bool = True, split: str = "train", replace_tasks: bool = False) -> Json:
+        """Sends the whole list of tasks to the server. Each task is a dict with `task_id` and any of `main_query`,
+        `init_messages`, `metadata`.
+
+        A list that differs from that of the run replaces it: groups that were drawn before keep their tasks, and new
+        groups come from the new list. With `replace_tasks=True`, even a list that a newer one has replaced comes back.
 
         With `portable=False`, the content of the tasks is not sent to the server, so only clients with the same tasks
         can run them. `split` is "train" or "evaluation".
@@ -186,11 +191,19 @@ class SwarmClient:
         rows = [_to_row(index, task, portable) for index, task in enumerate(tasks)]
         if not rows:
             raise ValueError("There are no tasks. Pass at least one.")
-        answer: Json = {}
-        for part in _parts(rows):
-            is_last = part[-1] is rows[-1]
-            answer = self._ask("POST", "/tasks", {"tasks": part, "split": split, "share": self.share, **({"total": len(rows)} if is_last else {})})
-        return answer
+        name = hashlib.sha256(json.dumps([[row["task_id"], row["hash"]] for row in rows]).encode()).hexdigest()
+        table = {"split": split, "share": self.share, "list": name, "again": replace_tasks}
+        tries = 0
+        while True:
+            try:
+                for part in _parts(rows):
+                    is_last = part[-1] is rows[-1]
+                    answer = self._ask("POST", "/tasks", {"tasks": part, **table, **({"total": len(rows)} if is_last else {})})
+                return answer
+            except SwarmError as error:  # a server that was started again asks for all parts
+                tries += 1
+                if error.code != "tasks_missing" or tries == 10:
+                    raise
 
     def claim(self, count: int = 1, wait: float = 20, purpose: str = "any", claim_id: Optional[str] = None) -> List[Episode]:
         """Claims episodes and renews their leases until they end. Returns an empty list if the server has no episode to
@@ -276,6 +289,7 @@ class SwarmClient:
         parallel: int = 8,
         portable: bool = True,
         max_episodes: Optional[int] = None,
+        replace_tasks: bool = False,
     ) -> Json:
         """Claims episodes, runs `workflow(task, episode)` on each, and reports the verdict of `reward_fn(task,
         output)`.
@@ -288,7 +302,7 @@ class SwarmClient:
         known: Dict[str, Json] = {}
         if tasks is not None:
             known = {task["task_id"]: task for task in map(_to_task, tasks)}
-            self.add_tasks(known.values(), portable)
+            self.add_tasks(known.values(), portable, replace_tasks=replace_tasks)
         counts = {"completed": 0, "failed": 0, "outages": 0, "gone": 0}
         state = _RunState(parallel, max_episodes)
         failures: List[BaseException] = []
@@ -363,7 +377,9 @@ class SwarmClient:
                 self._closed.wait(min(60.0, 0.5 * 2 ** min(state.outages - 1, 7)))
 
     def _run_episode(self, workflow: Any, reward_fn: Any, known: Dict[str, Json], episode: Episode) -> str:
-        task = known.get(episode.task_id) or episode.task
+        task = known.get(episode.task_id)
+        if task is None or episode.task_hash not in (None, _to_row(0, task, False)["hash"]):
+            task = episode.task
         try:
             if task is None:
                 raise Outage(f"This client does not have task {episode.task_id!r}, and the server does not have its content.")
@@ -420,6 +436,7 @@ class SwarmClient:
         return Episode(
             **{name: found[name] for name in names},
             task=found.get("task"),
+            task_hash=found.get("task_hash"),
             trainable_targets=found.get("trainable_targets"),
             policies=found.get("policies"),
             _root=root,

@@ -53,7 +53,13 @@ function tell(server: SwarmServer, share: string, count = 8): Promise<Answer> {
   return send(server, '/tasks', { tasks, total: count, share });
 }
 
-type Claimed = { readonly episode_id: string; readonly share: string; readonly task_id: string };
+type Claimed = {
+  readonly episode_id: string;
+  readonly group_id: string;
+  readonly share: string;
+  readonly task_id: string;
+  readonly task?: { readonly main_query: string };
+};
 
 async function claim(server: SwarmServer, can: readonly string[], more: object = {}): Promise<Claimed | undefined> {
   const body = { claim_id: `c${numClaims++}`, client: can.join(), life: 'one', can, ...more };
@@ -117,6 +123,42 @@ it("a worker's key adds tasks to its own shares only, and the audit names who ad
   const { body } = await send(server, '/audit', {}, { method: 'GET' });
   const added = (body['entries'] as readonly { readonly what: string }[]).filter(({ what }) => what === 'tasks_added');
   expect(added).toMatchObject([{ by: 'lab', detail: { share: 'b', split: 'train', tasks: 1 } }]);
+});
+
+it('a changed list replaces the list of a share as a whole: old groups keep their tasks, new ones come from it', async () => {
+  let server = await start({}, { numPlaces: 2 });
+  const rowsOf = (hash: string, from: number, count: number) =>
+    Array.from({ length: count }, (_none, index) => {
+      const task = { task_id: `t${from + index}`, main_query: `${hash} t${from + index}` };
+      return { task_id: task.task_id, index, hash, task };
+    });
+  const former = { share: 'a', tasks: rowsOf('h', 0, 8), total: 8 };
+  await send(server, '/tasks', former);
+  const key = String((await send(server, '/keys', { name: 'lab', role: 'worker', shares: ['a'] })).body['key']);
+  const old = await claim(server, ['a']);
+  const rows = rowsOf('new', 6, 6);
+  const list = { share: 'a', list: 'edited' };
+  const half = await send(server, '/tasks', { ...list, tasks: rows.slice(0, 3) }, { key });
+  expect(half.body).toEqual({ added: 3, known: 0, total: 8 });
+  const lost = await send(server, '/tasks', { share: 'a', list: 'x', tasks: rows.slice(3), total: 6 }, { key });
+  expect([lost.status, lost.body]).toMatchObject([409, { error: { code: 'tasks_missing' } }]);
+  const replaced = await send(server, '/tasks', { ...list, tasks: rows.slice(3), total: 6 }, { key });
+  expect(replaced.body).toEqual({ added: 6, known: 0, total: 6, replaced: 1 });
+  expect((await send(server, '/tasks', { ...list, tasks: rows, total: 6 }, { key })).body).toMatchObject({ added: 0 });
+  await server.close();
+  server = await start({}, { numPlaces: 2 });
+  const sibling = await claim(server, ['a']); // the other place of the group that was drawn before
+  expect(sibling).toMatchObject({ group_id: old?.group_id, task_id: old?.task_id, task_hash: 'h' });
+  expect(sibling?.task?.main_query).toBe(`h ${old?.task_id}`);
+  const fresh = await claim(server, ['a']);
+  expect(fresh).toMatchObject({ task: { main_query: `new ${fresh?.task_id}` }, task_hash: 'new' });
+  const back = await send(server, '/tasks', former);
+  expect([back.status, messageOf(back)]).toEqual([409, expect.stringContaining('was replaced by a newer one')]);
+  const { body } = await send(server, '/audit', {}, { method: 'GET' });
+  expect(body['entries']).toContainEqual(
+    expect.objectContaining({ by: 'lab', what: 'tasks_replaced', detail: expect.objectContaining({ share: 'a' }) }),
+  );
+  expect((await send(server, '/tasks', { ...former, again: true })).body).toMatchObject({ total: 8, replaced: 2 });
 });
 
 it('a complete table takes no other task, so that tasks are still drawn from it', async () => {

@@ -49,6 +49,7 @@ export type SwarmRunFlags = {
   readonly debugModel?: readonly string[];
   /** False if `--no-portable` is set. */
   readonly portable?: boolean;
+  readonly replaceTasks?: boolean;
   /** False if `--no-keys` is set. */
   readonly keys?: boolean;
   readonly logFormat?: string;
@@ -141,6 +142,7 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
     .option('--untrained <patterns...>', 'for a program: models whose answers are not trained, such as *haiku*')
     .option('--debug-model <pattern=model...>', 'for a program: models to call at AJET_DEBUG_BASE_URL')
     .option('--no-portable', 'keep the content of tasks here, so only clients that have them can run them')
+    .option('--replace-tasks', 'go back to a list of tasks that a newer one has replaced')
     .option('--no-keys', 'the server needs no key')
     .option('--log-format <format>', logFormatHelp)
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')

@@ -11,11 +11,11 @@ import type {
   LedgerRecord,
 } from './records.js';
 import { defaultShare } from './shares.js';
+import { applyTask } from './task-tables.js';
 import { drawState } from './draw-states.js';
 import {
   createState,
   scheduleOf,
-  taskKey,
   type DrawState,
   type LedgerEpisode,
   type LedgerState,
@@ -105,8 +105,7 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       state.configs.push(record);
       return;
     case 'task':
-      state.tasks.set(taskKey(record), record);
-      return;
+      return applyTask(state, record);
     case 'audit':
       state.audit.push(record);
       return;

@@ -43,7 +43,6 @@ export {
 export {
   createState,
   scheduleOf,
-  taskKey,
   type EpisodeState,
   type LedgerEpisode,
   type LedgerGroup,
@@ -51,6 +50,7 @@ export {
   type PolicyLine,
   type Schedule,
 } from './state.js';
+export { countTasks, currentTable, tableName, taskKey, tasksOf, type TableVersion } from './task-tables.js';
 export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
 export type { StoreEntry } from './store/entry.js';
 export { foldStore, settleFinished } from './store/fold-store.js';

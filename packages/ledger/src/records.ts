@@ -53,6 +53,8 @@ export type GroupRecord = {
   readonly expiries: number;
   readonly purpose: Purpose;
   readonly taskId: string;
+  /** The version of the table that has the task. Absent: 0, the first. */
+  readonly table?: number;
   /** Orders the groups of a batch. Absent: the id. */
   readonly rank?: string;
   readonly numPlaces: number;
@@ -326,7 +328,21 @@ export type TaskRecord = {
   readonly share?: string;
   /** The number of tasks in the whole table. Only the part that completes the table has it. */
   readonly total?: number;
+  /** The version of the table. Absent: 0, the first. */
+  readonly table?: number;
+  /** Only the part that completes a later version has it. */
+  readonly replaces?: ReplacedTable;
   readonly content?: unknown;
+};
+
+/** How a new version of a table of tasks begins. */
+export type ReplacedTable = {
+  /** Identifies the list, and the list that it replaces, by the ids and contents of their tasks. */
+  readonly list: string;
+  readonly former: string;
+  /** The first draw and the first pass that come from the new version. */
+  readonly firstDraw: number;
+  readonly firstPass: number;
 };
 
 export type KeyRecord = {

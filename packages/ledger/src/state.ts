@@ -1,4 +1,5 @@
 import type { DropReason } from './drop-reasons.js';
+import type { TableVersions } from './task-tables.js';
 import { FinishedGroups } from './finished-groups.js';
 import { createLine, type EpisodePart, type GroupPart } from './policies.js';
 import type {
@@ -35,6 +36,8 @@ export type LedgerState = PolicyLine & {
   readonly configs: ConfigRecord[];
   /** The key is `taskKey`, because the training table and the evaluation table may have the same id. */
   readonly tasks: Map<string, TaskRecord>;
+  /** The later versions of the tables of tasks, by `tableName`. */
+  readonly tables: Map<string, TableVersions>;
   readonly keys: Map<string, KeyRecord>;
   readonly audit: AuditRecord[];
   operation: OperationRecord;
@@ -133,6 +136,7 @@ export function createState(finished = new FinishedGroups()): LedgerState {
     schedules: new Map(),
     configs: [],
     tasks: new Map(),
+    tables: new Map(),
     keys: new Map(),
     audit: [],
     operation: {
@@ -154,11 +158,3 @@ export const scheduleOf = (
   { schedules }: Pick<LedgerState, 'schedules'>,
   share: string | undefined = defaultShare,
 ): Schedule => schedules.get(share) ?? { draws: new Map(), returned: new Set(), nextDraw: 0 };
-
-/** Returns the key of a task in `LedgerState.tasks`. */
-export const taskKey = ({ taskId, split, share }: Pick<TaskRecord, 'taskId' | 'split' | 'share'>): string =>
-  [
-    ...(share === undefined || share === defaultShare ? [] : ['share', share]),
-    ...(split === undefined ? [] : [split]),
-    taskId,
-  ].join('\u0000');

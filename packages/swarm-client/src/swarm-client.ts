@@ -24,6 +24,7 @@ import type {
   Receipt,
   ServerAnswer,
   TasksAnswer,
+  TasksRequest,
 } from '@agentjet/swarm-wire';
 import { createHttpTransport, type HttpTransport } from './http-transport.js';
 import { systemClientHost, systemFetch, type ClientHost } from './host.js';
@@ -33,6 +34,7 @@ import { executeWorkflow, type ExecuteOptions } from './run/execute-workflow.js'
 import { JudgeWatch } from './run/judge-watch.js';
 import { Notices } from './run/notices.js';
 import { TaskBook, type TableOptions } from './run/task-book.js';
+import { sendTasks } from './run/send-tasks.js';
 import { Tally, type RunResult, type SwarmEvent } from './run/tally.js';
 import { watchServer } from './run/watch-server.js';
 
@@ -63,6 +65,11 @@ export type SwarmRunOptions = {
   readonly evaluationTasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;
   /** If false, the content of tasks stays here, and only clients that bring them can run them. Default: true. */
   readonly portable?: boolean;
+  /**
+   * Whether to go back to a list of tasks that a newer one has replaced. Default: false, so that a client that was
+   * started with old tasks is refused. A list that the run has never had replaces its list in any case.
+   */
+  readonly replaceTasks?: boolean;
   /** The maximum number of concurrent episodes. Default: 16. */
   readonly parallel?: number;
   /** Scores an episode whose workflow returned no reward. */
@@ -93,6 +100,10 @@ export type SwarmRunOptions = {
   readonly onEpisode?: ExecuteOptions['onEpisode'];
   /** Stops the run: when it aborts, all running episodes are given back, and `run` resolves. */
   readonly signal?: AbortSignal;
+};
+
+export type AddTasksOptions = Pick<SwarmRunOptions, 'portable' | 'replaceTasks'> & {
+  readonly split?: 'train' | 'evaluation';
 };
 
 /**
@@ -133,17 +144,17 @@ export class SwarmClient {
   abandon = (episodeId: string, reason = ''): Promise<AbandonAnswer> =>
     this.#transport.abandon(episodeId, { client: this.client, reason });
 
-  /** Sends tasks to the server. The answer says how many were new, and how many the server had already. */
+  /**
+   * Sends the whole list of tasks to the server. The answer says how many were new, and how many the server had already.
+   * A list that differs from that of the run replaces it: groups that were drawn before keep their tasks, and new groups
+   * come from the new list.
+   */
   async addTasks(
     tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
-    { portable = true, split = 'train' }: { readonly portable?: boolean; readonly split?: 'train' | 'evaluation' } = {},
+    { portable = true, split = 'train', replaceTasks = false }: AddTasksOptions = {},
   ): Promise<TasksAnswer> {
-    const sum = { added: 0, known: 0, total: 0 };
-    for (const part of (await TaskBook.read(tasks)).parts(this.#table(portable, split))) {
-      const { added, known, total } = await this.#transport.addTasks(part);
-      Object.assign(sum, { added: sum.added + added, known: sum.known + known, total });
-    }
-    return sum;
+    const book = await TaskBook.read(tasks);
+    return sendTasks(book, this.#table({ portable, replaceTasks }, split), (part) => this.#transport.addTasks(part));
   }
 
   /**
@@ -154,9 +165,13 @@ export class SwarmClient {
     this.#asksAfter = (await this.server()).version;
   }
 
-  #table(isPortable: boolean, split: 'train' | 'evaluation'): TableOptions {
+  #table(
+    { portable: isPortable = true, replaceTasks = false }: Pick<SwarmRunOptions, 'portable' | 'replaceTasks'>,
+    split: 'train' | 'evaluation',
+  ): TableOptions {
     return {
       isPortable,
+      ...(replaceTasks && { again: true }),
       ...(split === 'evaluation' && { split }),
       ...(this.share !== 'default' && { share: this.share }),
     };
@@ -191,20 +206,21 @@ export class SwarmClient {
   }
 
   async #tellTasks(
-    { tasks, evaluationTasks = [], portable = true }: SwarmRunOptions,
+    { tasks, evaluationTasks = [], ...options }: SwarmRunOptions,
     { signal, notices }: { readonly signal: AbortSignal; readonly notices: Notices },
   ): Promise<TaskBooks> {
     const books = { evaluation: await TaskBook.read(evaluationTasks), train: await TaskBook.read(tasks ?? []) };
     if (tasks !== undefined && books.train.size === 0)
       throw new ConfigError('no_tasks', 'There are no tasks to run. Give at least one, or leave `tasks` out.');
+    const send = (part: TasksRequest): Promise<TasksAnswer> =>
+      rejectOnAbort(
+        retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry }),
+        signal,
+      );
     for (const split of ['evaluation', 'train'] as const)
-      for (const part of books[split].parts(this.#table(portable, split))) {
-        if (signal.aborted) return books;
-        const sent = retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
-        await rejectOnAbort(sent, signal).catch((error: unknown) => {
-          if (!signal.aborted) throw error;
-        });
-      }
+      await sendTasks(books[split], this.#table(options, split), send).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
     return books;
   }
 
@@ -228,7 +244,7 @@ export class SwarmClient {
       onEpisode: options.onEpisode,
     };
     const execute: WorkerOptions['execute'] = async (episode, episodeSignal) => {
-      const task = books[episode.purpose].find(episode.task_id, episode.task);
+      const task = books[episode.purpose].find(episode.task_id, episode.task, episode.task_hash);
       tally.begin(episode, this.#host.now());
       if (task === undefined) return unknownTask(episode.task_id, this.client);
       return executeWorkflow(shared, { episode, task, signal: episodeSignal });

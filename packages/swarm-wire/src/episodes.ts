@@ -59,6 +59,8 @@ export const claimedEpisodeSchema = z.strictObject({
   share: z.string(),
   /** Absent for tasks whose content stays at the client. */
   task: taskSchema.optional(),
+  /** The hash of the task's content. Absent if the tasks of the run were never replaced. */
+  task_hash: z.string().optional(),
   lease_seconds: z.number(),
   /** The base address of this episode's model: `<base_url>/<agent>/v1`. */
   base_url: z.string(),

@@ -26,6 +26,7 @@ export const errorStatus = {
   not_whole_group: 409,
   other_run: 409,
   other_task: 409,
+  tasks_missing: 409,
   name_taken: 409,
   needs_reload: 409,
   needs_new_run: 409,

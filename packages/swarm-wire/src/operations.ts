@@ -24,14 +24,23 @@ export const tasksRequestSchema = z.strictObject({
   split: z.enum(['train', 'evaluation']).default('train'),
   /** The kind of task. Each kind has separate tables. */
   share: shareName.default('default'),
-  /** The total number of tasks, sent with the last part. */
+  /**
+   * The total number of tasks, sent with the last part. A list that is not the one of the run then replaces it as a
+   * whole.
+   */
   total: z.number().int().positive().optional(),
+  /** Names the list that a part belongs to, if it is sent in several parts. Use a hash of all ids and hashes. */
+  list: name.optional(),
+  /** True: a list that was replaced before becomes the list of the run again. */
+  again: z.boolean().default(false),
 });
 
 export const tasksAnswerSchema = z.strictObject({
   added: z.number().int(),
   known: z.number().int(),
   total: z.number().int(),
+  /** How often the list of the run was replaced. Absent if it never was. */
+  replaced: z.number().int().optional(),
 });
 
 const checkpointSchema = z.strictObject({

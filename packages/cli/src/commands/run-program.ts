@@ -55,6 +55,7 @@ export async function runProgram(
         parallel: toParallel(flags.parallel) ?? 1,
         timeoutSeconds: toSeconds(flags.timeout ?? '1800'),
         portable: flags.portable !== false,
+        replaceTasks: flags.replaceTasks === true,
         ...(routes.length > 0 && { wrapModel: routeModels(routes) }),
         ...(tasks !== undefined && { tasks }),
       };

@@ -91,6 +91,7 @@ export async function loadRun(
       ...toSwarmRun(config, inputs),
       ...(parallel !== undefined && { parallel }),
       portable: flags.portable !== false,
+      replaceTasks: flags.replaceTasks === true,
     },
   };
 }

@@ -11,6 +11,7 @@ type Row = TasksRequest['tasks'][number];
  */
 export class TaskBook {
   readonly #tasks = new Map<string, Task>();
+  readonly #hashes = new Map<string, string>();
 
   /** Throws TaskError for a task that cannot be used, and for a repeated id. */
   static async read(source: AsyncIterable<TaskInput> | Iterable<TaskInput>): Promise<TaskBook> {
@@ -32,13 +33,31 @@ export class TaskBook {
     return this.#tasks.size;
   }
 
-  /** Returns the client's own task, or the content that the server has. Undefined if neither exists. */
-  find(taskId: string, known: WireTask | undefined): Task | undefined {
-    return this.#tasks.get(taskId) ?? (known === undefined ? undefined : fromWire(known));
+  /**
+   * Returns the client's own task, or the content that the server has. Undefined if neither exists. If the tasks of the
+   * run were replaced, `hash` is that of the version that the episode has, which may not be the client's.
+   */
+  find(taskId: string, known: WireTask | undefined, hash?: string): Task | undefined {
+    const own = this.#tasks.get(taskId);
+    const isOther = own !== undefined && hash !== undefined && this.#hashOf(own) !== hash;
+    return (isOther ? undefined : own) ?? (known === undefined ? undefined : fromWire(known));
+  }
+
+  #hashOf(task: Task): string {
+    const hash = this.#hashes.get(task.taskId) ?? hashOf(toCanonicalJson(toWire(task)));
+    this.#hashes.set(task.taskId, hash);
+    return hash;
+  }
+
+  /** Returns a name for the whole list, which all of its parts have. */
+  get #list(): string {
+    const rows = [...this.#tasks.values()].map((task) => [task.taskId, this.#hashOf(task)]);
+    return hashOf(JSON.stringify(rows));
   }
 
   /** Splits the table into parts that fit in one request. Content is left out if it must stay at the client. */
-  *parts({ isPortable, ...table }: TableOptions): Generator<TasksRequest> {
+  *parts({ isPortable, ...of }: TableOptions): Generator<TasksRequest> {
+    const table = { ...of, list: this.#list };
     let rows: Row[] = [];
     let numBytes = 0;
     let index = 0;
@@ -61,7 +80,7 @@ export class TaskBook {
 }
 
 /** The kind of the tasks, and whether their content is sent. */
-export type TableOptions = Pick<TasksRequest, 'share' | 'split'> & { readonly isPortable: boolean };
+export type TableOptions = Pick<TasksRequest, 'share' | 'split' | 'again'> & { readonly isPortable: boolean };
 
 const maxRows = 1000;
 /** The maximum number of characters in a request. The server reads up to 8 MiB. */

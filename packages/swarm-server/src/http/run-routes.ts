@@ -21,11 +21,8 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.post(
     '/tasks',
     door.write('worker', tasksRequestSchema, async (swarm, request, { key }) => {
-      const { share, split } = request;
-      requireKeyShares([share], toClaimKey(key));
-      const answer = await swarm.addTasks(request);
-      if (answer.added > 0) await audit(swarm, key, { what: 'tasks_added', share, split, tasks: answer.added });
-      return answer;
+      requireKeyShares([request.share], toClaimKey(key));
+      return swarm.addTasks(request, askedBy(key));
     }),
   );
   base.put(

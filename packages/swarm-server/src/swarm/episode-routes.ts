@@ -1,4 +1,12 @@
-import { named, shareOf, taskKey, type LedgerEpisode, type LedgerGroup, type OpenPlace } from '@agentjet/ledger';
+import {
+  currentTable,
+  named,
+  shareOf,
+  taskKey,
+  type LedgerEpisode,
+  type LedgerGroup,
+  type OpenPlace,
+} from '@agentjet/ledger';
 import { placeSeed } from '@agentjet/core';
 import {
   WireError,
@@ -310,7 +318,7 @@ export class EpisodeRoutes {
     const { ledger, host, tasks, lengths } = this.#context;
     const group = ledger.group(groupId);
     const taskOf = group.purpose === 'train' ? tasks.trainingTask : tasks.evaluationTask;
-    const task = taskOf(group.draw, shareOf(group));
+    const task = taskOf(group.draw, shareOf(group), group.table ?? 0);
     const episodeId = `e${randomName(host.random)}`;
     const seed = placeSeed(task?.seed ?? 0, { taskId: group.taskId, place });
     const leaseMs = lease_seconds * 1000;
@@ -325,23 +333,29 @@ export class EpisodeRoutes {
     const { groupId, place, attempt, seed } = ledger.episode(episodeId);
     const group = ledger.group(groupId);
     const { purpose, taskId } = group;
-    const task = this.#taskOf(group);
+    const { task, ...known } = this.#taskOf(group);
     const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId, share: shareOf(group) };
     return {
       episode_id: episodeId,
       ...position,
+      ...known,
       ...(task !== undefined && { task }),
       lease_seconds: leaseSeconds,
       ...this.#access(episodeId),
     };
   }
 
-  /** Returns the content of the group's task, or undefined if the content stays at the client. */
-  #taskOf(group: Readonly<LedgerGroup>): WireTask | undefined {
-    const { purpose, taskId } = group;
-    const split = purpose === 'evaluation' ? { split: purpose } : {};
-    const key = taskKey({ taskId, share: shareOf(group), ...split });
-    return this.#context.ledger.state.tasks.get(key)?.content as WireTask | undefined;
+  /**
+   * Returns the content of the group's task, unless the content stays at the client. After its table was replaced, the
+   * hash says which version of the task the group has.
+   */
+  #taskOf(group: Readonly<LedgerGroup>): Pick<ClaimedEpisode, 'task_hash'> & { readonly task: WireTask | undefined } {
+    const { purpose, taskId, table = 0 } = group;
+    const { state } = this.#context.ledger;
+    const of = { share: shareOf(group), ...(purpose === 'evaluation' && { split: purpose }) };
+    const found = state.tasks.get(taskKey({ taskId, table, ...of }));
+    const isReplaced = currentTable(state, of) !== undefined;
+    return { task: found?.content as WireTask | undefined, ...(isReplaced && { task_hash: found?.hash ?? '' }) };
   }
 
   /** Seals the episode's trackers, and ends the episode in the same turn of the event loop. */
@@ -355,7 +369,7 @@ export class EpisodeRoutes {
       const sealed = isLost ? undefined : this.#model?.seal(episodeId, request);
       const tokens = isLost ? this.#model?.tokensOf(episodeId) : undefined;
       const group = ledger.group(episode.groupId);
-      const task = this.#taskOf(group);
+      const { task } = this.#taskOf(group);
       const parts = { bodyHash, sealed, group, episode, task, seconds: lengths.secondsOf(episodeId), tokens };
       ledger.end(episodeId, toNewEnd(request, parts));
     } catch (error) {

@@ -59,7 +59,7 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
     requireEngine(context);
     if (intake.isClosing) return; // the next process waits for the evaluation
     await changes.next(context.settings.tickMs);
-    if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have arrived
+    if (state.tasks.size !== numTasks) openGroups(context, step); // the table of another share may have arrived
     numTasks = state.tasks.size;
   }
   const seconds = (host.now() - evaluation.beganMs) / 1000;
@@ -197,14 +197,16 @@ function openGroupsOf(context: SwarmContext, step: number, share: string): void 
   if (revision === undefined) return;
   const open = groupsOf(context, step).filter((group) => shareOf(group) === share);
   const known = new Set(open.map(({ draw }) => draw));
+  const version = open[0] && (open[0].table ?? 0); // an evaluation does not change its tasks
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
-    const task = tasks.evaluationTask(index, share);
+    const task = tasks.evaluationTask(index, share, version);
     if (task === undefined) return;
     if (known.has(index)) continue;
     context.evaluation.beganMs ??= context.host.now();
     ledger.openGroup({
       ...newGroup(context, share === defaultShare ? `v${step}.${index}` : `v-${share}-${step}.${index}`),
       taskId: task.taskId,
+      ...(task.table !== undefined && { table: task.table }),
       draw: index,
       numPlaces: settings.evaluationPlaces,
       purpose: 'evaluation',

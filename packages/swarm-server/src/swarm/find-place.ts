@@ -65,6 +65,7 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
     ...(share !== defaultShare && { share }),
     groupId,
     taskId: task.taskId,
+    ...(task.table !== undefined && { table: task.table }),
     rank: rankOf(task, draw, share),
     numPlaces: changesOf(context).rollout.num_repeat ?? settings.numPlaces,
     revision,

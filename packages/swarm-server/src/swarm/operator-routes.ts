@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  defaultShare,
+  countTasks,
   hasShares,
   isSampled,
   LedgerError,
@@ -8,12 +8,11 @@ import {
   partsAt,
   shareOf,
   sharesKey,
-  taskKey,
+  tasksOf,
   type ConfigRecord,
   type LedgerGroup,
   type Parts,
   type RunOrder,
-  type TaskRecord,
 } from '@agentjet/ledger';
 import {
   WireError,
@@ -33,19 +32,25 @@ import {
 import { findCheckpointOrder, orderCheckpoint } from './checkpoint-orders.js';
 import { randomName } from './episode-answers.js';
 import { takeOverEvaluation } from './evaluate.js';
-import { lookAt, requireShares, shareNames } from './share-watch.js';
+import { lookAt, shareNames } from './share-watch.js';
 import { rulesOf } from './rules-of.js';
 import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import { describePolicies, stateName } from './describe-policies.js';
 import { describeProgress } from './describe-progress.js';
+import { TaskLists } from './task-lists.js';
 
 /** The requests of scorers and operators. */
 export class OperatorRoutes {
   readonly #context: SwarmContext;
 
+  readonly #lists: TaskLists;
+
   constructor(context: SwarmContext) {
     this.#context = context;
+    this.#lists = new TaskLists(context);
   }
+
+  addTasks = (request: TasksRequest, asked?: Asked): Promise<TasksAnswer> => this.#lists.add(request, asked);
 
   /** Returns the sampled groups that have an episode without a reward. */
   unscored(all: boolean, shares?: readonly string[]): GroupsAnswer {
@@ -83,38 +88,6 @@ export class OperatorRoutes {
     const group = this.#context.ledger.state.groups.get(groupId);
     if (group === undefined) throw new WireError('unknown_group', `There is no group "${groupId}", or it is over.`);
     return this.describeGroup(group);
-  }
-
-  /**
-   * Adds tasks by id. If an id is known with another content, or if the table is complete and the task is not in it, the
-   * request is refused and no task is added.
-   */
-  async addTasks({ tasks, total, split = 'train', share = defaultShare }: TasksRequest): Promise<TasksAnswer> {
-    const { ledger } = this.#context;
-    requireShares(this.#context, [share]);
-    const known = ledger.state.tasks;
-    const table = { ...(split === 'evaluation' && { split }), ...(share !== defaultShare && { share }) };
-    const find = (taskId: string) => known.get(taskKey({ taskId, ...table }));
-    const other = tasks.find(({ task_id, hash }) => (find(task_id)?.hash ?? hash) !== hash);
-    if (other !== undefined) {
-      throw new WireError(
-        'other_task',
-        `Task "${other.task_id}" is known with another content. The tasks of a run do not change: begin a new run for changed tasks.`,
-      );
-    }
-    const added = tasks.filter(({ task_id }) => find(task_id) === undefined);
-    const tableOf = (): readonly Readonly<TaskRecord>[] =>
-      [...known.values()].filter((record) => record.split === table.split && record.share === table.share);
-    requireOpenTable(tableOf(), added[0]?.task_id, { split, share });
-    const records = added.map(({ task_id, index, hash, task }) => {
-      const more = { ...table, ...(task !== undefined && { content: task }) };
-      return { kind: 'task' as const, taskId: task_id, index, hash, ...more };
-    });
-    const last = records.at(-1);
-    if (last !== undefined) {
-      await appendSynced(this.#context, ...records.slice(0, -1), { ...last, ...(total !== undefined && { total }) });
-    }
-    return { added: added.length, known: tasks.length - added.length, total: tableOf().length };
   }
 
   async keep(name: string, content: unknown): Promise<void> {
@@ -212,7 +185,7 @@ export class OperatorRoutes {
     const { idle } = lookAt(this.#context);
     const { carry, trained, lent, asked = {}, got = {} } = line.shares;
     const rows = Object.entries(nextParts(flyingOf(this.#context), settings.rules)).map(([share, part]) => {
-      const tasks = [...state.tasks.values()].filter((task) => task.split === undefined && shareOf(task) === share);
+      const tasks = tasksOf(state, { share });
       const newest = { asked: asked[share] ?? 0, got: got[share] ?? 0 };
       const counts = { trained: trained[share] ?? 0, lent: lent[share] ?? 0, carry: carry[share] ?? 0, ...newest };
       const inFlight = flight.byShare.get(share) ?? 0;
@@ -322,7 +295,7 @@ export class OperatorRoutes {
       running: account.running,
       capacity: settings.capacity,
       config_revision: state.configs.at(-1)?.revision ?? 0,
-      tasks: state.tasks.size,
+      tasks: countTasks(state),
       account,
       dropped_by_reason: { ...droppedByReason },
       ...describeProgress(this.#context),
@@ -333,20 +306,6 @@ export class OperatorRoutes {
       ...describePolicies(this.#context),
     };
   }
-}
-
-/** Throws WireError `other_task` if a task would be added to a complete table, because no task would be drawn then. */
-function requireOpenTable(
-  table: readonly Readonly<TaskRecord>[],
-  added: string | undefined,
-  { split, share }: { readonly split: string; readonly share: string },
-): void {
-  const total = table.findLast((record) => record.total !== undefined)?.total;
-  if (added === undefined || total === undefined || table.length < total) return;
-  throw new WireError(
-    'other_task',
-    `Task "${added}" is not one of the ${total} tasks (${split}, share "${share}") that this run began with. Begin a new run to train on other tasks, or send the same list.`,
-  );
 }
 
 /** The person and the time (ISO 8601) of the request, for the audit. */

@@ -1,5 +1,5 @@
 import { deriveSeed, evaluationSeed, passOrder, passSeed } from '@agentjet/core';
-import { defaultShare, type LedgerState, type TaskRecord } from '@agentjet/ledger';
+import { currentTable, defaultShare, tableName, tasksOf, type LedgerState, type TaskRecord } from '@agentjet/ledger';
 import type { SwarmSettings } from './settings.js';
 import type { DrawnTask, TaskPort } from './trainer-port.js';
 
@@ -7,15 +7,16 @@ import type { DrawnTask, TaskPort } from './trainer-port.js';
  * The table of tasks that clients post. Tasks are drawn in the order of an ordinary run with the same seed, pass by
  * pass. So two clients with the same list fill the same groups, and a restarted client continues with the current task
  * of the swarm. Nothing is drawn before the table is complete, because each new task would change the order of all
- * draws.
+ * draws. When a new version replaces a table, the draws so far keep their tasks, and the current pass begins again with
+ * the new list.
  */
 export class SwarmTasks implements TaskPort {
   readonly #state: LedgerState;
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>;
   readonly #tables = new Map<string, readonly string[]>();
-  #numRead = -1;
+  #numRead = '';
   /**
-   * The orders of the last two passes of each share. Two are needed because groups of one pass are still claimed while
+   * The orders of the last two passes of each table. Two are needed because groups of one pass are still claimed while
    * the next pass is drawn.
    */
   readonly #orders = new Map<string, readonly Order[]>();
@@ -25,52 +26,88 @@ export class SwarmTasks implements TaskPort {
     this.#settings = settings;
   }
 
-  trainingTask = (draw: number, share: string): DrawnTask | undefined => {
-    const ids = this.#readIds('train', share);
-    const pass = Math.floor(draw / ids.length);
+  trainingTask = (draw: number, share: string, version?: number): DrawnTask | undefined => {
+    const { table, ids, firstDraw, firstPass } = this.#find('train', share, version);
+    const position = draw - firstDraw;
+    const pass = firstPass + Math.max(0, Math.floor(position / ids.length));
     if (ids.length === 0 || pass >= this.#settings.totalEpochs) return undefined;
-    const index = draw % ids.length;
-    const taskId = ids[this.#settings.shuffle === false ? index : (this.#orderOf(share, pass, ids.length)[index] ?? 0)];
-    return taskId === undefined ? undefined : { taskId, seed: passSeed(this.#seedOf(share), pass), pass };
+    // A draw from before the version comes back with a task of the version.
+    const index = ((position % ids.length) + ids.length) % ids.length;
+    const seed = this.#seedOf(share, table, firstDraw);
+    const order =
+      this.#settings.shuffle === false ? undefined : this.#orderOf({ share, table, seed, pass }, ids.length);
+    const taskId = ids[order === undefined ? index : (order[index] ?? 0)];
+    return taskId === undefined ? undefined : { taskId, seed: passSeed(seed, pass), pass, ...named(table) };
   };
 
-  evaluationTask = (index: number, share: string): DrawnTask | undefined => {
-    const taskId = this.#readIds('evaluation', share)[index];
-    return taskId === undefined ? undefined : { taskId, seed: evaluationSeed(this.#seedOf(share)) };
+  evaluationTask = (index: number, share: string, version?: number): DrawnTask | undefined => {
+    const { ids, table } = this.#find('evaluation', share, version);
+    const taskId = ids[index];
+    if (taskId === undefined) return undefined;
+    return { taskId, seed: evaluationSeed(this.#seedOf(share, 0, 0)), ...named(table) };
   };
 
-  sizeOf = (): number => this.#readIds('train', defaultShare).length;
+  sizeOf = (): number => this.#find('train', defaultShare).ids.length;
 
-  isComplete = (share: string): boolean => this.#readIds('train', share).length > 0;
+  isComplete = (share: string): boolean => this.#find('train', share).ids.length > 0;
 
-  #seedOf(share: string): number {
+  /** Returns the pass of the next draw. It is 0 if the table is not complete. */
+  passOf = (draw: number, share: string): number => {
+    const { ids, firstDraw, firstPass } = this.#find('train', share);
+    return ids.length === 0 ? firstPass : firstPass + Math.max(0, Math.floor((draw - firstDraw) / ids.length));
+  };
+
+  /** A later version gets other seeds, because its first pass repeats tasks of the pass that it replaces. */
+  #seedOf(share: string, table: number, firstDraw: number): number {
     const { seed } = this.#settings;
-    return share === defaultShare ? seed : deriveSeed(seed, 'share', share);
+    const own = share === defaultShare ? seed : deriveSeed(seed, 'share', share);
+    return firstDraw === 0 ? own : deriveSeed(own, 'tasks', table);
   }
 
-  #readIds(split: 'train' | 'evaluation', share: string): readonly string[] {
-    const { tasks } = this.#state;
-    if (this.#numRead !== tasks.size) this.#tables.clear();
-    this.#numRead = tasks.size;
-    const name = `${split} ${share}`;
+  /** Finds a version of a table. Default: the version from which tasks are drawn. */
+  #find(split: Split, share: string, version?: number): FoundTable {
+    const of = { share, ...(split === 'evaluation' && { split }) };
+    const current = currentTable(this.#state, of);
+    const table = version ?? current?.number ?? 0;
+    const known = this.#state.tables.get(tableName(of))?.complete.find(({ number }) => number === table);
+    const { firstDraw, firstPass } = known ?? { firstDraw: 0, firstPass: 0 };
+    return { table, ids: this.#readIds(of, table), firstDraw, firstPass };
+  }
+
+  #readIds(of: { readonly share: string; readonly split?: 'evaluation' }, table: number): readonly string[] {
+    const { tasks, tables } = this.#state;
+    const numRead = `${tasks.size} ${[...tables.values()].reduce((sum, { complete }) => sum + complete.length, 0)}`;
+    if (this.#numRead !== numRead) this.#tables.clear();
+    this.#numRead = numRead;
+    const name = `${table} ${tableName(of)}`;
     const known = this.#tables.get(name);
     if (known !== undefined) return known;
-    const isOf = (record: TaskRecord): boolean =>
-      (record.split ?? 'train') === split && (record.share ?? defaultShare) === share;
-    const ids = idsOf([...tasks.values()].filter(isOf));
+    const ids = idsOf(tasksOf(this.#state, of, table));
     this.#tables.set(name, ids);
     return ids;
   }
 
-  #orderOf(share: string, pass: number, numTasks: number): Uint32Array {
-    const [newest, older] = this.#orders.get(share) ?? [];
+  #orderOf({ share, table, seed, pass }: OrderOf, numTasks: number): Uint32Array {
+    const name = `${table} ${share}`;
+    const [newest, older] = this.#orders.get(name) ?? [];
     if (newest?.pass === pass) return newest.indices;
-    const indices = older?.pass === pass ? older.indices : passOrder(this.#seedOf(share), pass, numTasks);
-    this.#orders.set(share, [{ pass, indices }, ...(newest === undefined ? [] : [newest])]);
+    const indices = older?.pass === pass ? older.indices : passOrder(seed, pass, numTasks);
+    this.#orders.set(name, [{ pass, indices }, ...(newest === undefined ? [] : [newest])]);
     return indices;
   }
 }
 
+type Split = 'train' | 'evaluation';
+type FoundTable = {
+  readonly table: number;
+  readonly ids: readonly string[];
+  readonly firstDraw: number;
+  readonly firstPass: number;
+};
+
+const named = (table: number): Pick<DrawnTask, 'table'> => (table === 0 ? {} : { table });
+
+type OrderOf = { readonly share: string; readonly table: number; readonly seed: number; readonly pass: number };
 type Order = { readonly pass: number; readonly indices: Uint32Array };
 
 /**

@@ -243,7 +243,8 @@ export class Swarm {
 
   episodes = (query: EpisodesQuery) => this.#answer(async () => listEpisodes(this.#context, query));
 
-  addTasks = (request: TasksRequest): Promise<TasksAnswer> => this.#answer(() => this.#operator.addTasks(request));
+  addTasks = (request: TasksRequest, asked?: Asked): Promise<TasksAnswer> =>
+    this.#answer(() => this.#operator.addTasks(request, asked));
 
   /** Stores a value under a name for the lifetime of the run. Null deletes it. */
   keep = (name: string, content: unknown): Promise<void> => this.#answer(() => this.#operator.keep(name, content));

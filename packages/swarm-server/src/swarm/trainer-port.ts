@@ -45,14 +45,19 @@ export type PlanContext = {
   readonly idle: readonly IdleGroup[];
 };
 
-/** Returns the task of a draw of a share, or undefined if there are no more tasks. */
+/**
+ * Returns the task of a draw of a share, or undefined if there are no more tasks. `version` is the version of the table
+ * that a known group has. Default: the newest one.
+ */
 export type TaskPort = {
-  readonly trainingTask: (draw: number, share: string) => DrawnTask | undefined;
-  readonly evaluationTask: (index: number, share: string) => DrawnTask | undefined;
+  readonly trainingTask: (draw: number, share: string, version?: number) => DrawnTask | undefined;
+  readonly evaluationTask: (index: number, share: string, version?: number) => DrawnTask | undefined;
   /** Whether the table of a share's tasks is complete. */
   readonly isComplete?: (share: string) => boolean;
   /** The number of training tasks of the default share. It is 0 until the table is complete. */
   readonly sizeOf?: () => number;
+  /** The number of the pass over the tasks to which a draw belongs, from 0. */
+  readonly passOf?: (draw: number, share: string) => number;
 };
 
 export type DrawnTask = {
@@ -61,4 +66,6 @@ export type DrawnTask = {
   readonly seed: number;
   /** The number of the pass over the tasks, from 0. Default: 0. */
   readonly pass?: number;
+  /** The version of the table. Absent: 0, the first. */
+  readonly table?: number;
 };
