@@ -1,3 +1,4 @@
+import { SwarmClient } from '@agentjet/swarm-client';
 import type { SwarmServer } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -111,4 +112,28 @@ it('gives an episode and its key to nobody who repeats the claim id of another k
   expect(await post(server, '/episodes', claimOf('c1', '1', 'bob'), w2)).toMatchObject(refused);
   expect(await post(server, '/episodes', claimOf('c1', '1', 'bob'), w1)).toMatchObject(refused);
   expect(await claim(server, 'c1', { life: '1', key: w1 })).toBe(id);
+});
+
+it('a key over its limits gets a named error with a time to wait, and a client waits for it', async () => {
+  const { server } = await startWithKeys();
+  const limits = { requests_per_second: 10, metadata_bytes: 20, metric_names: 1, event_streams: 1 };
+  const key = String((await post(server, '/keys', { name: 'lab', role: 'worker', limits }))['key']);
+  const id = await claim(server, 'c1', { life: '1', key });
+  const ends = (more: Body): Promise<Body> =>
+    post(server, `/episodes/${id}/end`, { client: 'alice', status: 'completed', reward: 1, ...more }, key);
+  expect(await ends({ metadata: { text: 'x'.repeat(30) } })).toMatchObject({ error: { code: 'metadata_too_large' } });
+  expect(await ends({ log_metrics: { a: 1, b: 2 } })).toMatchObject({ error: { code: 'too_many_metrics' } });
+  const headers = { authorization: `Bearer ${key}` };
+  const stream = await fetch(`${server.url}/swarm/v1/events`, { headers });
+  const second = await fetch(`${server.url}/swarm/v1/events`, { headers });
+  expect([second.status, second.headers.get('retry-after')]).toEqual([429, '5']);
+  await stream.body?.cancel();
+  await expect.poll(async () => (await fetch(`${server.url}/swarm/v1/events`, { headers })).status).toBe(200);
+  let refusal: Body = {};
+  while (refusal['error'] === undefined) refusal = await post(server, '/heartbeats', beat('1'), key);
+  expect(refusal).toMatchObject({ error: { code: 'too_many_requests', retry_after_ms: expect.any(Number) } });
+  const client = new SwarmClient({ url: server.url, key, client: 'alice' });
+  const tasks = [{ taskId: 'new', mainQuery: 'q' }]; // they replace the tasks of the run
+  const { completed, reason } = await client.run(async () => ({ reward: 1 }), { parallel: 1, tasks });
+  expect([completed > 0, reason]).toEqual([true, 'no_task']);
 });

@@ -1,4 +1,4 @@
-export { centerRewards } from './algorithms/advantages.js';
+export { centerRewards, isTrained } from './algorithms/advantages.js';
 export { createGrpo } from './algorithms/grpo/grpo.js';
 export { createReinforce } from './algorithms/reinforce/reinforce.js';
 export { createSft } from './algorithms/sft/sft.js';

@@ -29,6 +29,7 @@ const statusOfCode: Readonly<Record<string, readonly [number, string]>> = {
   bad_request: [400, 'invalid_request'],
   aborted: [499, 'request_cancelled'],
   closed: [410, 'episode_ended'],
+  too_many_calls: [400, 'too_many_calls'],
 };
 
 export function toApiError(thrown: unknown): ApiError {

@@ -2,7 +2,7 @@ import { sampleCollections } from '@agentjet/core';
 import type { Ledger } from './ledger.js';
 import { membersOf } from './places.js';
 import { shareOf, type GroupsByShare } from './shares.js';
-import type { PolicyLine } from './state.js';
+import type { LedgerEpisode, PolicyLine } from './state.js';
 
 /**
  * The rules that decide when a step has enough groups. The names in brackets are those of the original AgentJet:
@@ -48,6 +48,12 @@ const mostGrowth = 4;
 export const isAgreement = ({ collection }: { readonly collection?: Collection }): boolean =>
   collection === 'any_client_asks' || collection === 'all_clients_ask';
 
+/** Returns the episodes whose rewards are compared. An episode without a model call is in no baseline. */
+function compared<E extends Pick<LedgerEpisode, 'calls'>>(members: readonly E[]): readonly E[] {
+  const called = members.filter(({ calls }) => calls.length > 0);
+  return called.length === 0 ? members : called;
+}
+
 type Rules = { readonly batchSize: number; readonly collection?: Collection };
 
 /**
@@ -64,7 +70,7 @@ export function uncounted({ state, flight }: Flying, rules: Rules): GroupsByShar
     const lack =
       collection === 'enough_episodes'
         ? 1 - members.length / group.places.length
-        : Number(new Set(members.map(({ reward }) => reward)).size < 2);
+        : Number(new Set(compared(members).map(({ reward }) => reward)).size < 2);
     counts[share] = Math.min((mostGrowth - 1) * batchSize, (counts[share] ?? 0) + lack);
   }
   return Object.fromEntries(Object.entries(counts).map(([share, count]) => [share, Math.ceil(count - 1e-9)]));

@@ -57,6 +57,7 @@ export {
   type ConfigAnswer,
   type ConfigRequest,
   type KeyAnswer,
+  type KeyLimits,
   type KeysAnswer,
   type KeyRequest,
   type Operation,

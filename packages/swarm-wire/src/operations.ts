@@ -84,6 +84,22 @@ export const sharesRequestSchema = z.record(shareName, z.number().positive().max
 
 export const roles = ['observer', 'worker', 'commander'] as const;
 
+const limit = z.number().int().positive();
+
+/** Without a limit, a worker's and an observer's key gets the default of the server. */
+const keyLimitsSchema = z.strictObject({
+  /** Requests and model calls. A key may save up four seconds of its rates. */
+  requests_per_second: limit.optional(),
+  /** The sizes of the bodies of these requests. */
+  bytes_per_second: limit.optional(),
+  /** The size of the metadata of one episode, as JSON. */
+  metadata_bytes: limit.optional(),
+  /** The number of different names of metrics and parts of rewards. */
+  metric_names: limit.optional(),
+  /** Streams of events that are open at the same time. */
+  event_streams: limit.optional(),
+});
+
 export const keyRequestSchema = z.strictObject({
   name,
   role: z.enum(roles),
@@ -93,7 +109,9 @@ export const keyRequestSchema = z.strictObject({
   scores: z.array(shareName).optional(),
   reward_bounds: z.tuple([z.number(), z.number()]).optional(),
   expires_at: z.iso.datetime().optional(),
+  /** The number of episodes that may run at the same time. */
   max_episodes: z.number().int().positive().optional(),
+  limits: keyLimitsSchema.optional(),
 });
 
 /** The limits of a key. The key itself is shown once, in the answer that created it. */
@@ -287,6 +305,7 @@ export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
 export type Operation = (typeof operations)[number];
 export type OperationAnswer = z.infer<typeof operationAnswerSchema>;
 export type Role = (typeof roles)[number];
+export type KeyLimits = z.infer<typeof keyLimitsSchema>;
 export type KeyRequest = z.infer<typeof keyRequestSchema>;
 export type KeysAnswer = z.infer<typeof keysAnswerSchema>;
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;

@@ -1,4 +1,4 @@
-import { BackboneError, type EpisodeGroup, type Sample } from '@agentjet/core';
+import { BackboneError, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
 
 /**
  * Returns the samples of a group with `advantageOf(episode)` at every generated token of that episode. The result does
@@ -13,6 +13,10 @@ export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number
     }));
   });
 }
+
+/** Whether a token of the episode is trained. The reward of any other episode says nothing about the model. */
+export const isTrained = ({ samples }: Pick<RewardedEpisode, 'samples'>): boolean =>
+  samples.some(({ lossMask }) => lossMask.includes(1));
 
 /**
  * Returns the rewards of a group, one per episode. Throws BackboneError `bad_reward` for a reward that is not a finite

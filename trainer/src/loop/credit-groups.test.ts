@@ -1,5 +1,8 @@
 import type { EpisodeGroup, RewardedEpisode, Sample } from '@agentjet/core';
 import { expect, it } from 'vitest';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
+import { createMaxrl } from '../algorithms/maxrl/maxrl.js';
+import { createReinforce } from '../algorithms/reinforce/reinforce.js';
 import { creditGroups } from './credit-groups.js';
 
 const algorithm = { name: 'none', credit: (): readonly Sample[] => [] };
@@ -34,4 +37,36 @@ it('orders those with random ids by rank and place, as an ordinary run orders it
     { groupId: 'g2', rank: 'e10-a', episodes: [] },
   ];
   expect(orderOf(groups)).toEqual([['g1'], ['g0', 'a', 'z', 'q', 'x'], ['g2']]);
+});
+
+it('an episode without a trained token changes no baseline', () => {
+  const trained = (episodeId: string, reward: number): RewardedEpisode => ({
+    episodeId,
+    reward,
+    samples: [
+      {
+        episodeId,
+        agentName: 'a',
+        targetTag: 'a',
+        ids: Int32Array.of(1, 2),
+        lossMask: Uint8Array.of(0, 1),
+        logprobs: new Float32Array(2),
+        policyVersions: Int32Array.of(-1, 0),
+        advantages: new Float32Array(2),
+      },
+    ],
+  });
+  const masked = trained('masked', -50);
+  const poison = [
+    { ...episode('none'), reward: 1e6 },
+    { ...masked, samples: masked.samples.map((sample) => ({ ...sample, lossMask: new Uint8Array(2) })) },
+  ];
+  for (const by of [createGrpo(), createReinforce({ baseline: 'group' }), createReinforce(), createMaxrl()]) {
+    const of = (more: readonly RewardedEpisode[]) =>
+      creditGroups(by, [{ groupId: 'g', episodes: [trained('x', 0), trained('y', 1), ...more] }]);
+    const [clean] = of([]);
+    const [poisoned] = of(poison);
+    expect(poisoned?.samples).toEqual(clean?.samples);
+    expect(poisoned?.group.episodes).toHaveLength(4);
+  }
 });

@@ -1,4 +1,5 @@
 import { BackboneError, type Algorithm, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
+import { isTrained } from '../algorithms/advantages.js';
 import { whitenAdvantages } from '../algorithms/whiten-advantages.js';
 
 export type CreditedGroup<G extends EpisodeGroup> = {
@@ -16,7 +17,8 @@ export type CreditedGroup<G extends EpisodeGroup> = {
 /**
  * Sorts the groups by rank and their episodes by place (the position of an episode in its group), and computes the
  * advantages. The step therefore does not depend on the order in which groups finished. With `isWhitened`, the
- * advantages of all groups that have a gradient are whitened together. Throws BackboneError `duplicate_episode` if two
+ * advantages of all groups that have a gradient are whitened together. An episode without a trained token is in no
+ * baseline, because its reward says nothing about the model. Throws BackboneError `duplicate_episode` if two
  * episodes have the same id, because they would count as one.
  */
 export function creditGroups<G extends EpisodeGroup>(
@@ -26,15 +28,20 @@ export function creditGroups<G extends EpisodeGroup>(
 ): CreditedGroup<G>[] {
   const ordered = groups.toSorted((a, b) => compareText(rankOf(a), rankOf(b))).map(sortEpisodes);
   checkEpisodeIds(ordered);
-  const samplesOf = createCredit(algorithm, ordered);
-  const credited = ordered.map((group) => {
-    const samples = samplesOf(group);
+  const trained = ordered.map(keepTrained);
+  const samplesOf = createCredit(algorithm, trained);
+  const credited = ordered.map((group, index) => {
+    const samples = samplesOf(trained[index] ?? group);
     const isFinite = samples.every(({ advantages }) => advantages.every(Number.isFinite));
     if (!isFinite) return { group, samples: samples.map(withoutCredit), hasGradient: false, isFinite };
     return { group, samples, hasGradient: hasAdvantage(samples), isFinite };
   });
   return isWhitened ? whitenGroups(credited) : credited;
 }
+
+/** Returns the group without the episodes that have no trained token. */
+const keepTrained = <G extends EpisodeGroup>(group: G): G =>
+  group.episodes.every(isTrained) ? group : { ...group, episodes: group.episodes.filter(isTrained) };
 
 const hasAdvantage = (samples: readonly Sample[]): boolean =>
   samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0));

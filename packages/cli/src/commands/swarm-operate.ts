@@ -4,6 +4,7 @@ import { SwarmOperator, type KeysAnswer, type Operation, type Role } from '@agen
 import { createOutput, type Output } from '../output.js';
 import { describeServer, describeShares } from './describe-server.js';
 import { serverOf } from './server-of.js';
+import { readBounds, readLimits } from './key-flags.js';
 
 /**
  * The commands of an operator for a swarm's server, from any machine. The key comes from AJET_SWARM_KEY and never from
@@ -100,6 +101,8 @@ export type MakeKeyFlags = OperatorFlags & {
   readonly shares?: string;
   readonly scores?: string;
   readonly maxEpisodes?: string;
+  readonly rewardBounds?: string;
+  readonly limits?: string;
   readonly expires?: string;
 };
 
@@ -112,12 +115,13 @@ export async function printKeyList(flags: OperatorFlags): Promise<number> {
 
 /** Shows a key with its limits in one line. */
 function describeKey({ name, role, ...limits }: KeysAnswer['keys'][number]): string {
-  const { shares, scores, reward_bounds: bounds, max_episodes: most, expires_at: until } = limits;
+  const { shares, scores, reward_bounds: bounds, max_episodes: most, limits: others = {}, expires_at: until } = limits;
   const said = [
     ...(shares === undefined ? [] : [`shares ${shares.join(' ')}`]),
     ...(scores === undefined ? [] : [`scores ${scores.join(' ')}`]),
     ...(bounds === undefined ? [] : [`rewards ${bounds.join(' to ')}`]),
     ...(most === undefined ? [] : [`at most ${most} episodes`]),
+    ...Object.entries(others).map(([limit, value]) => `${limit} ${value}`),
     ...(until === undefined ? [] : [`until ${until}`]),
   ];
   return [`${role.padEnd(10)} ${name}`, ...said].join(', ');
@@ -136,6 +140,8 @@ export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number
     ...(shares !== undefined && { shares: shares.split(',') }),
     ...(scores !== undefined && { scores: scores.split(',') }),
     ...(maxEpisodes !== undefined && { max_episodes: Number(maxEpisodes) }),
+    ...readBounds(flags.rewardBounds),
+    ...readLimits(flags.limits),
     ...(expires !== undefined && { expires_at: expires }),
   });
   print(flags, [`key "${name}" (${role}), shown only now: ${answer.key}`], answer);

@@ -1,4 +1,4 @@
-import { centerRewards, type GroupReport, type TrainingGroup } from '@agentjet/trainer';
+import { centerRewards, isTrained, type GroupReport, type TrainingGroup } from '@agentjet/trainer';
 
 /**
  * If every episode of a group got the same reward, the group has nothing to train. With `rollout.refill_groups`, groups
@@ -7,9 +7,12 @@ import { centerRewards, type GroupReport, type TrainingGroup } from '@agentjet/t
  */
 
 /**
- * False if all episodes of the group got the same reward. A difference in the rewards of targets or turns also counts.
+ * False if all trained episodes of the group got the same reward. A difference in the rewards of targets or turns also
+ * counts.
  */
-function hasSpread({ episodes }: TrainingGroup): boolean {
+function hasSpread(group: TrainingGroup): boolean {
+  const trained = group.episodes.filter(isTrained);
+  const episodes = trained.length === 0 ? group.episodes : trained;
   const isSplit = episodes.some(({ rewards, turnRewards }) => rewards !== undefined || turnRewards !== undefined);
   return isSplit || centerRewards(episodes.map(({ reward }) => reward)).some((difference) => difference !== 0);
 }

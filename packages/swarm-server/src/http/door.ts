@@ -15,6 +15,7 @@ import type { Log } from '../log/log-entry.js';
 import { logFailure, noteClient } from '../log/log-failure.js';
 import type { ClaimKey } from '../swarm/episode-answers.js';
 import type { Swarm } from '../swarm/swarm.js';
+import { defaultOpenEpisodes, KeyLimiter } from './key-limits.js';
 import { hasKey, requireKey, type StoredKey } from './keys.js';
 import { readJson, type BodyLimits } from './read-json.js';
 import { requireOwnMachine } from './require-own-machine.js';
@@ -24,6 +25,7 @@ export class Door {
   readonly #current: () => Swarm | undefined;
   readonly #limits: BodyLimits;
   readonly #keys: Keys;
+  readonly limiter: KeyLimiter;
   /** Spreads answers over turns of the event loop, because one commit may release a thousand of them. */
   readonly #turns = new LoopTurns();
 
@@ -31,6 +33,7 @@ export class Door {
     this.#current = current;
     this.#limits = limits;
     this.#keys = keys;
+    this.limiter = keys.limiter ?? new KeyLimiter();
   }
 
   read =
@@ -42,9 +45,11 @@ export class Door {
 
   /** Creates a handler for a route that makes the response itself. */
   raw =
-    (role: Role, route: (swarm: Swarm, context: Context) => Promise<Response>) =>
-    (context: Context): Promise<Response> =>
-      route(this.#enter(context, role).swarm, context);
+    (role: Role, route: (swarm: Swarm, context: Context, key: StoredKey | undefined) => Promise<Response>) =>
+    (context: Context): Promise<Response> => {
+      const { swarm, key } = this.#enter(context, role);
+      return route(swarm, context, key);
+    };
 
   write =
     <Body>(role: Role, schema: z.ZodType<Body>, route: WriteRoute<Body>) =>
@@ -73,11 +78,17 @@ export class Door {
     if (!needsKey) requireOwnMachine(headers);
     const isFree = !needsKey || (ownKey !== undefined && hasKey(headers.authorization, ownKey));
     const key = isFree ? undefined : requireKey(swarm.context.ledger.state, headers.authorization, role);
+    this.limiter.take(key, Math.min(Number(headers['content-length'] ?? 0) || 0, this.#limits.maxBytes));
     return { swarm, key };
   }
 }
 
-type Keys = { readonly needsKey?: boolean | undefined; readonly ownKey?: string | undefined };
+type Keys = {
+  readonly needsKey?: boolean | undefined;
+  readonly ownKey?: string | undefined;
+  /** Default: a limiter of this door. */
+  readonly limiter?: KeyLimiter | undefined;
+};
 
 /** The assumed size of an answer in bytes. The answers of one turn of the event loop have a size limit. */
 const answerBytes = 1024;
@@ -100,7 +111,8 @@ export async function audit(
 /** Returns the fields of a key that the swarm needs. */
 export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
   if (key === undefined) return undefined;
-  const { name, role, maxEpisodes, shares } = key;
+  const { name, role, shares } = key;
+  const { maxEpisodes = role === 'worker' ? defaultOpenEpisodes : undefined } = key;
   return {
     name,
     isCommander: role === 'commander',
@@ -181,7 +193,8 @@ export function answerError(context: Context, error: unknown, log: Log = logToCo
       ? error
       : new WireError('failed', 'The server failed on this request; its log says why.');
   const { status, retryAfterMs } = known;
-  if (status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
+  if (status === 503 || retryAfterMs !== undefined)
+    context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
   logFailure(context, error, log);
   const answer = context.json(known.toBody(), status as 400);
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);

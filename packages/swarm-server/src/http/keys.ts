@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { LedgerState } from '@agentjet/ledger';
-import { roles, WireError, type KeyAnswer, type KeyRequest, type Role } from '@agentjet/swarm-wire';
+import { roles, WireError, type KeyAnswer, type KeyLimits, type KeyRequest, type Role } from '@agentjet/swarm-wire';
 
 /**
  * Keys `ajk_<role>_<id>_<secret>` with 256 random bits. Only their hashes are kept, in the ledger, so that the keys are
@@ -20,6 +20,7 @@ export type StoredKey = {
   readonly scores?: readonly string[];
   readonly rewardBounds?: readonly [number, number];
   readonly maxEpisodes?: number;
+  readonly limits?: KeyLimits;
 };
 
 export function createKey(request: KeyRequest): { readonly stored: StoredKey; readonly answer: KeyAnswer } {
@@ -36,13 +37,14 @@ export function createKey(request: KeyRequest): { readonly stored: StoredKey; re
     ...(request.scores !== undefined && { scores: request.scores }),
     ...(request.reward_bounds !== undefined && { rewardBounds: request.reward_bounds }),
     ...(request.max_episodes !== undefined && { maxEpisodes: request.max_episodes }),
+    ...(request.limits !== undefined && { limits: request.limits }),
   };
   return { stored, answer: { ...describeKey(stored), key: `ajk_${role}_${id}_${secret}` } };
 }
 
 /** Returns a key without its secret. */
 export function describeKey({ name, role, ...limits }: StoredKey): KeyAnswer {
-  const { expiresAt, shares, scores, rewardBounds, maxEpisodes } = limits;
+  const { expiresAt, shares, scores, rewardBounds, maxEpisodes, limits: more } = limits;
   return {
     name,
     role,
@@ -51,6 +53,7 @@ export function describeKey({ name, role, ...limits }: StoredKey): KeyAnswer {
     ...(rewardBounds !== undefined && { reward_bounds: [...rewardBounds] }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     ...(maxEpisodes !== undefined && { max_episodes: maxEpisodes }),
+    ...(more !== undefined && { limits: { ...more } }),
   };
 }
 

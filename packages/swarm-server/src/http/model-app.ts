@@ -6,6 +6,9 @@ import type { Context } from 'hono';
 import { toCallError } from '../model/call-error.js';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
+import { incomingOf } from './door.js';
+import type { KeyLimiter } from './key-limits.js';
+import type { StoredKey } from './keys.js';
 import { replayOrDrop } from '../swarm/replay-or-drop.js';
 import type { Swarm } from '../swarm/swarm.js';
 
@@ -38,8 +41,11 @@ export class ModelApp {
   readonly #byPath: ReturnType<typeof createAgentApp>;
   readonly #byHeader: ReturnType<typeof createAgentApp>;
 
-  constructor(source: ServingSource, options: { readonly maxBodyBytes?: number } = {}) {
+  readonly #limiter: KeyLimiter | undefined;
+
+  constructor(source: ServingSource, { limiter, ...options }: ModelAppOptions = {}) {
     this.#source = source;
+    this.#limiter = limiter;
     this.#byPath = createAgentApp(
       '/e/:episode/:agent',
       (context) => this.#enter(context, agentOfPath(context.req.url)),
@@ -53,6 +59,15 @@ export class ModelApp {
     return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
   }
 
+  /** Counts a call for the key that claimed its episode. Throws WireError `too_many_requests`. */
+  #count({ context: { ledger } }: Swarm, episodeId: string, context: Context): void {
+    const { keyName } = ledger.episode(episodeId);
+    const stored = keyName === undefined ? undefined : ledger.state.keys.get(keyName);
+    if (stored === undefined) return;
+    const { 'content-length': bytes = 0 } = incomingOf(context).headers;
+    this.#limiter?.take(stored.content as StoredKey, Number(bytes) || 0);
+  }
+
   /** Finds the session of a call. While the server recovers, the call waits. */
   async #enter(context: Context, agent: AgentIdentity): Promise<EndpointSession> {
     const episodeId = context.req.param('episode') ?? '';
@@ -64,12 +79,19 @@ export class ModelApp {
     requireTrained(agent, model.trainableTargets);
     try {
       swarm.requireRunning(episodeId);
+      this.#count(swarm, episodeId, context);
       return await replayOrDrop(swarm.context, episodeId, () => model.episodes.sessionOf(episodeId, agent));
     } catch (error) {
       throw toCallError(error);
     }
   }
 }
+
+export type ModelAppOptions = {
+  readonly maxBodyBytes?: number;
+  /** Counts the calls for the keys that claimed their episodes. */
+  readonly limiter?: KeyLimiter;
+};
 
 /** Returns the path and the query of an absolute address. */
 export const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length));

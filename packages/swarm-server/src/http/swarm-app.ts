@@ -1,3 +1,4 @@
+import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import {
   abandonRequestSchema,
@@ -31,6 +32,7 @@ import {
 } from './door.js';
 import { originOf } from './address.js';
 import { respondEvents } from './events.js';
+import type { KeyLimiter } from './key-limits.js';
 import { addKeys } from './key-routes.js';
 import { renderMetrics } from './metrics.js';
 import { defaultLimits, type BodyLimits } from './read-json.js';
@@ -68,7 +70,11 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
   );
   base.get(
     '/events',
-    door.raw('observer', async (swarm, context) => respondEvents(swarm, context.req.header('last-event-id'))),
+    door.raw('observer', async (swarm, context, key) => {
+      const close = door.limiter.openStream(key);
+      (context.env as HttpBindings).outgoing.once('close', close);
+      return respondEvents(swarm, context.req.header('last-event-id'));
+    }),
   );
   base.get(
     '/metrics',
@@ -93,6 +99,8 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
 
 export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
+  /** Counts what each key uses. Default: a limiter of these routes only. */
+  readonly limiter?: KeyLimiter;
   /** If false, every request may do everything. This is allowed only for a server that listens on loopback. */
   readonly needsKey?: boolean;
   /** Whether a proxy in front of the server sets the headers `x-forwarded-proto` and `x-forwarded-host`. Default: false. */
@@ -209,6 +217,7 @@ function addRunning(base: Hono, door: Door, telemetry: Telemetry): void {
     door.write('worker', endRequestSchema, async (swarm, end, { context, key }) => {
       for (const reward of rewardsIn(end)) requireBounds(reward, key);
       requireSum(end, key);
+      door.limiter.requireEnd(key, end);
       const sinceMs = systemHost.now();
       const id = context.req.param('id') ?? '';
       const { episodes, groups } = swarm.context.ledger.state;

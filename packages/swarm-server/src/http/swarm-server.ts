@@ -12,6 +12,7 @@ import type { SwarmMeter, SwarmOptions } from '../swarm/swarm-options.js';
 import { toStoreError, toWireError } from '../swarm/to-wire-error.js';
 import { toUrl } from './address.js';
 import { InFlight } from './in-flight.js';
+import { KeyLimiter } from './key-limits.js';
 import { createKey } from './keys.js';
 import { listen } from './listen.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
@@ -52,13 +53,15 @@ export class SwarmServer {
     const { needsKey = true, ownKey } = options.app ?? {};
     const firstKey = await loop.makeFirstKey(needsKey && ownKey === undefined);
     await loop.auditBegin();
+    const limiter = new KeyLimiter();
     const app = createSwarmApp(() => loop.swarmToAsk, {
       ...options.app,
+      limiter,
       isBehindProxy: options.isBehindProxy ?? false,
       telemetry,
       ...(options.onLog !== undefined && { log: options.onLog }),
     });
-    const models = new ModelApp(loop);
+    const models = new ModelApp(loop, { limiter });
     const { hostname = '127.0.0.1', port = 0, tls } = options;
     const inFlight = new InFlight();
     const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> => {
