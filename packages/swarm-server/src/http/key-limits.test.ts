@@ -1,6 +1,6 @@
 import type { EndRequest } from '@agentjet/swarm-wire';
 import { describe, expect, it } from 'vitest';
-import { defaultKeyLimits, KeyLimiter } from './key-limits.js';
+import { KeyLimiter } from './key-limits.js';
 import type { StoredKey } from './keys.js';
 
 const worker: StoredKey = { name: 'lab', role: 'worker', id: '1', hash: '' };
@@ -47,7 +47,7 @@ describe('the limits of a key', () => {
 
   it('have defaults for workers and observers, and none for commanders', () => {
     const { limiter, key } = open();
-    const metadata = { text: 'x'.repeat(defaultKeyLimits.metadata_bytes) };
+    const metadata = { text: 'x'.repeat(2 ** 20) };
     const names = Object.fromEntries(Array.from({ length: 20_000 }, (_none, index) => [`m${index}`, index]));
     expect(() => limiter.requireEnd(key, { ...end, metadata })).toThrow('metadata_bytes');
     expect(() => limiter.requireEnd(key, { ...end, log_metrics: names })).toThrow('metric_names');
@@ -61,7 +61,9 @@ describe('the limits of a key', () => {
     const { limiter, key } = open({ metric_names: 3 });
     for (let count = 0; count < 10; count++) limiter.requireEnd(key, { ...end, log_metrics: { a: count, b: 1 } });
     limiter.requireEnd(key, { ...end, parts: { a: 1 } });
-    expect(() => limiter.requireEnd(key, { ...end, log_metrics: { c: 1 } })).toThrow('"c" would be one more than the 3');
+    expect(() => limiter.requireEnd(key, { ...end, log_metrics: { c: 1 } })).toThrow(
+      '"c" would be one more than the 3',
+    );
   });
 
   it('count streams that are open', () => {

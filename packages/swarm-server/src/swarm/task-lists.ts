@@ -234,10 +234,10 @@ const toAudit = (asked: Asked | undefined, what: string, detail: AuditRecord['de
 const fingerprint = (rows: readonly (readonly string[])[]): string =>
   createHash('sha256').update(JSON.stringify(rows)).digest('hex');
 
-function replacedBefore({ split = 'train', share = defaultShare }: TableOf): WireError {
+function replacedBefore({ split, share = defaultShare }: TableOf): WireError {
   return new WireError(
     'other_task',
-    `This list of tasks (${split}, share "${share}") was replaced by a newer one. Send the newer list, or nothing. To go back to this list, send it with "again": true; in a client, set replaceTasks.`,
+    `This list of tasks (${split ?? 'train'}, share "${share}") was replaced by a newer one. Send the newer list, or nothing. To go back to this list, send it with "again": true; in a client, set replaceTasks.`,
   );
 }
 
