@@ -1,3 +1,4 @@
+export { openWithoutControlGroups } from './testing/without-control-groups.js';
 export { findControlGroups, openControlGroup, type ControlGroup } from './process/control-group.js';
 export { containerPrograms, javascriptPrograms, pythonPrograms } from './testing/programs.js';
 export { runnerCases, type RunnerPrograms } from './testing/runner-cases.js';

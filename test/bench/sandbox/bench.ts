@@ -1,7 +1,7 @@
 /**
  * Does a sandbox contain what runs in it? In each sandbox of this machine, it tries ways out and ways to exhaust the
  * machine, and measures from another process whether the limits are kept. It also runs honest programs, and measures how
- * long a start takes. Linux only.
+ * long a start takes. Exhaustions in Python run with and without control groups. Linux only.
  */
 import { randomUUID } from 'node:crypto';
 import { languages, openCodeRunner, SandboxError, type CodeLimits, type Language } from '@agentjet/sandbox';
@@ -31,12 +31,18 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
   const { ours, byOthers } = await readCases();
   const canaries = await openCanaries();
   const secret = randomUUID();
-  const runner = new WatchedRunner({ SECRET: secret, TMPDIR: canaries.folder });
+  const runner = new WatchedRunner({
+    env: { SECRET: secret, TMPDIR: canaries.folder },
+    leftOpen: canaries.file,
+  });
   const words = [secret, canaries.word];
   const inAll = (name: 'escapes' | 'exhaustions') => [...ours[name], ...byOthers[name]].filter(canRun);
   try {
     const escapes = await each(inAll('escapes'), (one) => tryEscape(runner, { one, canaries, words, report }));
-    const exhaustions = await each(inAll('exhaustions'), (one) => tryExhaustion(runner, { one, canaries, report }));
+    const exhaustions = await each(inAll('exhaustions'), (one) =>
+      each(waysOf(one), (isGrouped) => tryExhaustion(runner, { one, isGrouped, canaries, report })),
+    );
+    const allExhaustions = exhaustions.flat();
     const programs = [...honestPython, ...honestJavascript].filter(canRun);
     const honest = await each(programs, (program) => runHonest(runner, program, report));
     return {
@@ -44,7 +50,7 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
         escapes_tried: escapes.length,
         escaped: escapes.filter(({ isOut }) => isOut).length,
         exhaustions_tried: exhaustions.length,
-        over_limit: exhaustions.filter(({ excess }) => excess !== null).length,
+        over_limit: exhaustions.filter((runs) => runs.some(({ excess }) => excess !== null)).length,
         honest: honest.length,
         finished: honest.filter(({ isRight }) => isRight).length,
         mechanism: honest.find(({ language }) => language === 'python')?.mechanism ?? null,
@@ -61,8 +67,14 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
           escapes: byOthers.escapes.filter(canRun).length,
           exhaustions: byOthers.exhaustions.filter(canRun).length,
         },
-        ended_by_limit: [...escapes, ...exhaustions].filter(({ limit }) => limit !== null).length,
-        highest_peak_over_limit: Math.max(...exhaustions.map(({ peak }) => peak)),
+        ended_by_limit: [...escapes, ...allExhaustions].filter(({ limit }) => limit !== null).length,
+        exhaustions_by_mechanism: Object.fromEntries(
+          ['webassembly', 'cgroup', 'pss'].map((name) => [
+            name,
+            allExhaustions.filter(({ mechanism }) => mechanism === name).length,
+          ]),
+        ),
+        highest_peak_over_limit: Math.max(...allExhaustions.map(({ peak }) => peak)),
       },
     };
   } finally {
@@ -102,7 +114,7 @@ async function tryEscape(
   { one, canaries, words, report }: Try & { readonly words: readonly string[] },
 ): Promise<{ readonly isOut: boolean; readonly limit: string | null }> {
   const code = canaries.fillIn(one.code);
-  const { reply } = await runner.run({ language: one.language, code, limits: escapeLimits });
+  const { reply } = await runner.run({ language: one.language, code, limits: escapeLimits, isGrouped: true });
   const isOut = reply === null || hasEscaped(reply, words) || !canaries.areUnharmed();
   if (isOut) report(`${one.language} escaped: ${one.name}: ${reply?.stdout.slice(0, 200)}`);
   return { isOut, limit: reply?.limit ?? null };
@@ -115,21 +127,35 @@ function hasEscaped({ stdout, value, error, isPolluted }: RunReply, words: reado
   );
 }
 
+/** With and without control groups, if the sandbox may use them. */
+function waysOf({ language }: SandboxCase): readonly boolean[] {
+  return language === 'python' ? [true, false] : [true];
+}
+
+type Exhausted = {
+  readonly excess: string | null;
+  readonly limit: string | null;
+  readonly mechanism: string;
+  /** The most memory that was sampled, as a share of the limit. */
+  readonly peak: number;
+};
+
 async function tryExhaustion(
   runner: WatchedRunner,
-  { one, canaries, report }: Try,
-): Promise<{ readonly excess: string | null; readonly limit: string | null; readonly peak: number }> {
-  const limits = exhaustionLimits[one.language];
+  { one, isGrouped, canaries, report }: Try & { readonly isGrouped: boolean },
+): Promise<Exhausted> {
+  const { language, name } = one;
+  const limits = exhaustionLimits[language];
   // The interpreter of JavaScript starts first, so that what it takes itself does not count.
-  if (one.language === 'javascript') await runner.run({ language: 'javascript', code: '1', limits });
-  const seen = await runner.run({ language: one.language, code: canaries.fillIn(one.code), limits });
+  if (language === 'javascript') await runner.run({ language, code: '1', limits, isGrouped });
+  const seen = await runner.run({ language, code: canaries.fillIn(one.code), limits, isGrouped });
   const excess = excessOf(seen, limits);
-  const peak = Math.max(0, ...seen.samples.map(({ bytes }) => bytes)) / (limits.megabytes * 1024 * 1024);
-  const share = peak.toFixed(2);
-  report(
-    `${one.language} ${one.name}: ${seen.reply?.limit ?? 'no limit'}, ${share} times the memory${excess === null ? '' : `, OVER: ${excess}`}`,
-  );
-  return { excess, limit: seen.reply?.limit ?? null, peak: Math.round(peak * 100) / 100 };
+  const most = Math.max(0, ...seen.samples.map(({ bytes }) => bytes)) / (limits.megabytes * 1024 * 1024);
+  const peak = Math.round(most * 100) / 100;
+  const { limit, mechanism } = seen.reply ?? { limit: null, mechanism: 'no answer' };
+  report(`${language} (${mechanism}) ${name}: ${limit ?? 'no limit'}, ${peak} times the memory`);
+  if (excess !== null) report(`${language} (${mechanism}) ${name} is OVER its limit: ${excess}`);
+  return { excess, limit, mechanism, peak };
 }
 
 async function runHonest(
@@ -137,7 +163,7 @@ async function runHonest(
   { name, prints, ...program }: HonestProgram,
   report: Report,
 ): Promise<{ readonly isRight: boolean; readonly language: Language; readonly mechanism: string }> {
-  const { reply } = await runner.run({ ...program, limits: honestLimits });
+  const { reply } = await runner.run({ ...program, limits: honestLimits, isGrouped: true });
   const isRight = reply !== null && reply.error === null && reply.limit === null && reply.stdout.trim() === prints;
   if (!isRight) report(`${program.language} did not finish: ${name}: ${JSON.stringify(reply).slice(0, 300)}`);
   return { isRight, language: program.language, mechanism: reply?.mechanism ?? '' };

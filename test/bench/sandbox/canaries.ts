@@ -8,6 +8,7 @@ import path from 'node:path';
 export type Canaries = {
   /** A folder of the machine, which also contains the folders of the sandboxes. */
   readonly folder: string;
+  readonly file: string;
   /** The content of the file. */
   readonly word: string;
   /** Replaces the words that cases.ts describes. */
@@ -38,6 +39,7 @@ export async function openCanaries(): Promise<Canaries> {
   };
   return {
     folder,
+    file,
     word,
     fillIn: (code) => code.replaceAll(/CANARY_(FILE|PORT|SOCKET|PID)/g, (found) => replaced[found] ?? found),
     areUnharmed: () =>

@@ -3,6 +3,7 @@
  * another: the parent sends a program, and it answers with the result.
  */
 import { openCodeRunner, type CodeLimits, type CodeRunner, type Language } from '@agentjet/sandbox';
+import { openWithoutControlGroups } from '@agentjet/sandbox/testing';
 
 export type RunRequest = {
   readonly language: Language;
@@ -10,6 +11,8 @@ export type RunRequest = {
   readonly stdin?: string;
   readonly files?: Readonly<Record<string, string>>;
   readonly limits: CodeLimits;
+  /** Whether control groups may be used, if there are any. */
+  readonly isGrouped: boolean;
 };
 
 export type RunReply = {
@@ -23,11 +26,19 @@ export type RunReply = {
   readonly isPolluted: boolean;
 };
 
-const runners = new Map<Language, CodeRunner>();
+const runners = new Map<string, CodeRunner>();
 
-async function answer({ language, code, ...options }: RunRequest): Promise<RunReply> {
-  const runner = runners.get(language) ?? openCodeRunner(language);
-  runners.set(language, runner);
+function runnerFor(language: Language, isGrouped: boolean): CodeRunner {
+  const key = `${language} ${isGrouped}`;
+  const runner =
+    runners.get(key) ??
+    (isGrouped || language === 'javascript' ? openCodeRunner(language) : openWithoutControlGroups());
+  runners.set(key, runner);
+  return runner;
+}
+
+async function answer({ language, code, isGrouped, ...options }: RunRequest): Promise<RunReply> {
+  const runner = runnerFor(language, isGrouped);
   const start = performance.now();
   const result = await runner.run(code, { language, ...options });
   return {

@@ -73,7 +73,8 @@ for number in range(3, 20):
   'descriptors that were left open': `import os
 left = []
 for number in range(3, 1000):
-  try: os.fstat(number); left.append(number)
+  try:
+    if os.readlink("/proc/self/fd/%d" % number) != "/dev/null": left.append(number)
   except OSError: pass
 print("ESCAPED" if left else "no")`,
   'a file by its handle': call('libc.open_by_handle_at(-100, (ctypes.c_char * 136)(), 0)'),

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findControlGroups, openControlGroup, type ControlGroup } from '@agentjet/sandbox/testing';
@@ -22,17 +23,20 @@ const outer = { bytes: 1.5 * 1024 ** 3, tasks: 600, graceMs: 15_000 };
 /** Runs programs in a process that it watches. A process that does not answer is killed and replaced. */
 export class WatchedRunner {
   readonly #env: Readonly<Record<string, string>>;
+  readonly #leftOpen: string;
   readonly #group: ControlGroup | null;
   #child: ChildProcess | null = null;
 
-  constructor(env: Readonly<Record<string, string>>) {
+  /** The process has the environment variables, and a descriptor of the file `leftOpen` that its children inherit. */
+  constructor({ env, leftOpen }: { readonly env: Readonly<Record<string, string>>; readonly leftOpen: string }) {
     this.#env = env;
+    this.#leftOpen = leftOpen;
     const parents = findControlGroups();
     this.#group = parents === null ? null : openControlGroup(parents, outer);
   }
 
   async run(request: RunRequest): Promise<Seen> {
-    this.#child ??= await start(this.#env, this.#group);
+    this.#child ??= await this.#start();
     const child = this.#child;
     const pid = child.pid ?? 0;
     const ignored = new Set(processesBelow(pid));
@@ -58,28 +62,30 @@ export class WatchedRunner {
     await this.#group?.close();
   }
 
+  async #start(): Promise<ChildProcess> {
+    const enter = (this.#group?.entries ?? []).map((file) => `echo 0 > ${file} && `).join('');
+    const file = path.join(import.meta.dirname, 'case-runner.ts');
+    const command = ['-c', `${enter}exec nice -n 10 "$@"`, 'sh', process.execPath, ...process.execArgv, file];
+    const descriptor = openSync(this.#leftOpen, 'r');
+    const child = spawn('/bin/sh', command, {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc', ...Array<'ignore'>(4).fill('ignore'), descriptor],
+      env: { PATH: process.env['PATH'], ...this.#env },
+    });
+    closeSync(descriptor);
+    await new Promise((resolve, reject) => {
+      child.once('message', resolve);
+      child.once('error', reject);
+      child.once('exit', (status) => reject(new Error(`The process for the programs ended with ${status}.`)));
+    });
+    return child;
+  }
+
   #end(): void {
     if (this.#child?.pid !== undefined) {
       for (const pid of [...processesBelow(this.#child.pid), this.#child.pid]) kill(pid);
     }
     this.#child = null;
   }
-}
-
-async function start(env: Readonly<Record<string, string>>, group: ControlGroup | null): Promise<ChildProcess> {
-  const enter = (group?.entries ?? []).map((file) => `echo 0 > ${file} && `).join('');
-  const file = path.join(import.meta.dirname, 'case-runner.ts');
-  const command = ['-c', `${enter}exec nice -n 10 "$@"`, 'sh', process.execPath, ...process.execArgv, file];
-  const child = spawn('/bin/sh', command, {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { PATH: process.env['PATH'], ...env },
-  });
-  await new Promise((resolve, reject) => {
-    child.once('message', resolve);
-    child.once('error', reject);
-    child.once('exit', (status) => reject(new Error(`The process for the programs ended with ${status}.`)));
-  });
-  return child;
 }
 
 /** Returns null if there is no answer in time. */

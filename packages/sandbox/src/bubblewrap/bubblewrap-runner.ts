@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { SandboxError, type CodeLimits, type CodeResult, type CodeRunner, type Side } from '../code-runner.js';
 import { openControlGroup, type ControlGroup } from '../process/control-group.js';
 import { createFolderRunner } from '../process/folder-runner.js';
+import { inheritedDescriptors, withNull } from '../process/inherited-descriptors.js';
 import { usageOf } from '../process/process-usage.js';
 import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
@@ -16,8 +17,14 @@ import { seccompFilter } from './seccomp-filter.js';
  * read the system's programs and can use a folder in memory that contains only the given files.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {
-  return createFolderRunner((folder, side, limits) => launch(programs, folder, side, limits));
+  const inherited = inheritedDescriptors();
+  return createFolderRunner((folder, side, limits) => launch({ ...programs, inherited }, folder, side, limits));
 }
+
+type Launcher = SandboxPrograms & {
+  /** File descriptors of this process that the code must not get. */
+  readonly inherited: readonly number[];
+};
 
 const mainFile = 'main.py';
 const filterDescriptor = 3;
@@ -31,7 +38,7 @@ const shareOfAll = 1.25;
 const cpuTimesOfAll = 4;
 
 async function launch(
-  programs: SandboxPrograms,
+  { inherited, ...programs }: Launcher,
   folder: string,
   { code, files }: Side,
   limits: CodeLimits,
@@ -47,12 +54,9 @@ async function launch(
     filterDescriptor: filter === null ? null : filterDescriptor,
     run: [programs.python, '-I', '-u', mainFile],
   });
-  const child = spawn(command, args, {
-    stdio: ['pipe', 'pipe', 'pipe', ...(filter === null ? [] : ['pipe' as const])],
-    env: {},
-    cwd: '/',
-    detached: true,
-  });
+  const child = withNull((unused) =>
+    spawn(command, args, { stdio: stdioOf(inherited, unused), env: {}, cwd: '/', detached: true }),
+  );
   if (filter !== null) give(child, filter);
   return {
     child,
@@ -64,6 +68,13 @@ async function launch(
     cleanUp: async () => group?.close(),
     notStarted: (why, cause) => new SandboxError('unavailable', `bubblewrap cannot start: ${why}`, { cause }),
   };
+}
+
+/** Input, output, errors and the filter are pipes. Each inherited descriptor is replaced by an unused one. */
+function stdioOf(inherited: readonly number[], unused: number): StdioOptions {
+  const length = Math.max(filterDescriptor, ...inherited) + 1;
+  const last = filter === null ? filterDescriptor - 1 : filterDescriptor;
+  return Array.from({ length }, (_, at) => (at <= last ? 'pipe' : inherited.includes(at) ? unused : 'ignore'));
 }
 
 function bytesOfAll({ megabytes }: CodeLimits): number {

@@ -37,7 +37,6 @@ export type QuickjsReply = {
 };
 export type QuickjsRequest = ProgramRequest | TalkRequest;
 
-/** Nothing is disposed of afterwards, because the memory of the interpreter is discarded as a whole. */
 function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: ProgramRequest): CodeResult {
   const deadline = performance.now() + limits.seconds * 1000;
   let isLate = false;
@@ -45,6 +44,11 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   const { context, output } = openContext(quickjs, { files, stdin, limits, isOver });
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
+  const { runtime } = context;
+  // This line is not reached if the code broke the context, because `evaluate` then throws. A broken context cannot be
+  // disposed of. It ends with its thread.
+  context.dispose();
+  runtime.dispose();
   return {
     stdout: output.text,
     value,
@@ -54,23 +58,36 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
 }
 
 async function answer(request: QuickjsRequest): Promise<QuickjsReply> {
-  const modules: QuickJSWASMModule[] = [];
-  const load = async (): Promise<QuickJSWASMModule> => {
-    const quickjs = await loadModule(request.limits.megabytes);
-    modules.push(quickjs);
-    return quickjs;
-  };
-  const run = async (): Promise<QuickjsAnswer> =>
-    'asking' in request
-      ? talk({ asking: await load(), answering: await load() }, request)
-      : runCode(await load(), request);
-  const answered = await run().catch((error: unknown) => ({ broken: String(error) }));
-  const memoryBytes = modules.reduce((sum, quickjs) => sum + memoryOf(quickjs).buffer.byteLength, 0);
+  const { megabytes } = request.limits;
+  if (!('asking' in request)) return answerProgram(request);
+  const modules = { asking: await loadModule(megabytes), answering: await loadModule(megabytes) };
+  const answered = attempt(() => talk(modules, request));
+  return { answer: answered, memoryBytes: bytesOf(modules.asking) + bytesOf(modules.answering) };
+}
+
+/** An interpreter whose memory did not grow serves again, because to load one takes longer than most programs. */
+let kept: { readonly quickjs: QuickJSWASMModule; readonly megabytes: number } | null = null;
+
+async function answerProgram(request: ProgramRequest): Promise<QuickjsReply> {
+  const { megabytes } = request.limits;
+  const quickjs = kept?.megabytes === megabytes ? kept.quickjs : await loadModule(megabytes);
+  const before = bytesOf(quickjs);
+  const answered = attempt(() => runCode(quickjs, request));
+  const memoryBytes = bytesOf(quickjs);
+  kept = memoryBytes === before ? { quickjs, megabytes } : null;
   return { answer: answered, memoryBytes };
 }
 
-function memoryOf(quickjs: QuickJSWASMModule): { readonly buffer: ArrayBuffer } {
-  return quickjs.getWasmMemory() as { readonly buffer: ArrayBuffer };
+function attempt(run: () => QuickjsAnswer): QuickjsAnswer {
+  try {
+    return run();
+  } catch (error) {
+    return { broken: String(error) };
+  }
+}
+
+function bytesOf(quickjs: QuickJSWASMModule): number {
+  return (quickjs.getWasmMemory() as { readonly buffer: ArrayBuffer }).buffer.byteLength;
 }
 
 /**
@@ -157,7 +174,7 @@ const webAssembly = (
     };
   }
 ).WebAssembly;
-// The module is compiled once, because each run uses a new interpreter.
+// The module is compiled once, because there are many interpreters.
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 const compiled = await webAssembly.compile(await readFile(wasm));
 parentPort?.on('message', (request: QuickjsRequest) => {

@@ -1,0 +1,32 @@
+import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
+
+const firstDescriptor = 3;
+const closeOnExec = 0o2000000;
+
+/**
+ * Returns the file descriptors that every process which this one starts would inherit, because the program that started
+ * this one left them open. All that Node.js opens itself are closed in the processes that it starts. Linux only.
+ */
+export function inheritedDescriptors(): readonly number[] {
+  const numbers = readdirSync('/proc/self/fdinfo').map(Number);
+  return numbers.filter((number) => number >= firstDescriptor && !isClosedOnExec(number));
+}
+
+function isClosedOnExec(number: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${number}`, 'utf8'))?.[1] ?? '0';
+    return (parseInt(flags, 8) & closeOnExec) !== 0;
+  } catch {
+    return true; // it was closed meanwhile
+  }
+}
+
+/** Calls `run` with an open /dev/null. */
+export function withNull<Result>(run: (descriptor: number) => Result): Result {
+  const descriptor = openSync('/dev/null', 'r+');
+  try {
+    return run(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
