@@ -1,14 +1,16 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { chown, readdir } from 'node:fs/promises';
+import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { SandboxError, type CodeLimits, type CodeResult, type CodeRunner, type Side } from '../code-runner.js';
 import { openControlGroup, type ControlGroup } from '../process/control-group.js';
 import { createFolderRunner } from '../process/folder-runner.js';
 import { inheritedDescriptors, withNull } from '../process/inherited-descriptors.js';
-import { usageOf } from '../process/process-usage.js';
+import { descendantsOf, usageOf } from '../process/process-usage.js';
 import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
 import { writeFiles } from '../process/write-files.js';
-import { commandLine, maxTasks, writableFolders } from './command-line.js';
+import { commandLine, maxTasks, nobody, writableFolders } from './command-line.js';
 import type { SandboxPrograms } from './find-programs.js';
 import { seccompFilter } from './seccomp-filter.js';
 
@@ -44,6 +46,7 @@ async function launch(
   limits: CodeLimits,
 ): Promise<SandboxProcess> {
   await writeFiles(folder, { ...files, [mainFile]: code });
+  if (programs.setpriv !== null) await giveToNobody(folder);
   const start = new StartOfCode();
   const group = openGroup(programs, limits);
   const [command = '', ...args] = commandLine(programs, {
@@ -62,12 +65,18 @@ async function launch(
     child,
     start,
     mechanism: group === null ? 'pss' : 'cgroup',
-    kill: () => killGroup(child),
+    kill: () => killAll(child),
     exceeded: () => exceededBy(child, limits, group),
     isOutOfMemory: () => group?.isOutOfMemory() ?? false,
     cleanUp: async () => group?.close(),
     notStarted: (why, cause) => new SandboxError('unavailable', `bubblewrap cannot start: ${why}`, { cause }),
   };
+}
+
+/** Lets bubblewrap read the folder if it does not run as root. */
+async function giveToNobody(folder: string): Promise<void> {
+  for (const name of ['.', ...(await readdir(folder, { recursive: true }))])
+    await chown(path.join(folder, name), nobody, nobody);
 }
 
 /** Input, output, errors and the filter are pipes. Each inherited descriptor is replaced by an unused one. */
@@ -111,14 +120,17 @@ function give(child: ChildProcess, bytes: Uint8Array): void {
 }
 
 /**
- * Kills the whole process group. If only bubblewrap were killed, its child might survive: after its start, the child
- * needs a moment until the kernel ends it together with bubblewrap.
+ * Kills all processes. If only bubblewrap were killed, its child might survive: after its start, the child needs a
+ * moment until the kernel ends it together with bubblewrap. On a busy machine, processes take memory until they have
+ * ended, and they end sooner if they are killed at once.
  */
-function killGroup({ pid }: ChildProcess): void {
+function killAll({ pid }: ChildProcess): void {
   if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The group has already ended.
+  for (const each of [-pid, ...descendantsOf(pid).slice(1)]) {
+    try {
+      process.kill(each, 'SIGKILL');
+    } catch {
+      // It has already ended.
+    }
   }
 }

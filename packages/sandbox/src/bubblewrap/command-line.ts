@@ -17,6 +17,10 @@ const megabyte = 1024 * 1024;
 /** Directories of the system that programs need. /etc is left out, because it reveals the users of the machine. */
 const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/lib32'];
 
+/** The user without rights, as whom bubblewrap runs if root starts it. */
+export const nobody = 65_534;
+const asNobody = `--reuid=${nobody} --regid=${nobody} --clear-groups --inh-caps=-all`;
+
 type CommandOptions = {
   /** The folder of the given files. The code gets a copy. */
   readonly folder: string;
@@ -34,6 +38,7 @@ type CommandOptions = {
 /** Returns the command that runs a program in a new sandbox. */
 export function commandLine(programs: SandboxPrograms, options: CommandOptions): readonly string[] {
   const command = [
+    ...(programs.setpriv === null ? [] : [programs.setpriv, ...words(asNobody)]),
     programs.bwrap,
     ...isolation(programs, options),
     ...folders(programs, options),

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { release, tmpdir } from 'node:os';
 import path from 'node:path';
 import { findControlGroups, type GroupParents } from '../process/control-group.js';
 import { commandLine } from './command-line.js';
@@ -11,6 +11,8 @@ export type SandboxPrograms = {
   readonly python: string;
   /** Whether bubblewrap can limit the size of a file system in memory (0.7) and forbid nested namespaces (0.8). */
   readonly features: { readonly size: boolean; readonly disableUserNamespaces: boolean };
+  /** A program that gives up the rights of root. Null if this process is not root, or if bubblewrap needs root here. */
+  readonly setpriv: string | null;
   /** Where the kernel's control groups can be made. Null: what the processes use is summed instead. */
   readonly groups: GroupParents | null;
 };
@@ -27,13 +29,24 @@ export function findPrograms(): SandboxPrograms | string {
   if (bwrap === undefined) return 'bubblewrap is not installed: `apt install bubblewrap`';
   if (prlimit === undefined) return 'prlimit is not installed: `apt install util-linux`';
   if (python === undefined) return 'python3 is not installed';
-  const programs = { bwrap, prlimit, python, features: featuresOf(bwrap), groups: findControlGroups() };
-  const problem = tryToStart(programs);
-  return problem === null ? programs : `bubblewrap cannot start here: ${problem}`;
+  const found = { bwrap, prlimit, python, features: featuresOf(bwrap), groups: findControlGroups() };
+  const setpriv = canGiveUpRoot() ? (find('setpriv') ?? null) : null;
+  if (setpriv !== null && tryToStart({ ...found, setpriv }) === null) return { ...found, setpriv };
+  const problem = tryToStart({ ...found, setpriv: null });
+  return problem === null ? { ...found, setpriv: null } : `bubblewrap cannot start here: ${problem}`;
+}
+
+/** Linux counts the processes of a user in each namespace separately since 5.14. Before, sandboxes would disturb each other. */
+function canGiveUpRoot(): boolean {
+  const [major = 0, minor = 0] = release()
+    .split('.')
+    .map((number) => parseInt(number, 10));
+  return process.getuid?.() === 0 && (major > 5 || (major === 5 && minor >= 14));
 }
 
 function tryToStart(programs: SandboxPrograms): string | null {
   const folder = mkdtempSync(path.join(tmpdir(), 'ajet-sandbox-'));
+  chmodSync(folder, 0o755);
   const limits = { seconds: 5, megabytes: 256, outputCharacters: 1 };
   const options = { folder, limits, ready: 'ready', entries: [], filterDescriptor: null };
   const [command = '', ...args] = commandLine(programs, { ...options, run: [programs.python, '--version'] });
