@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,6 +20,7 @@ export type Canaries = {
 
 export async function openCanaries(): Promise<Canaries> {
   const folder = mkdtempSync(path.join(tmpdir(), 'ajet-bench-'));
+  chmodSync(folder, 0o755); // no escape may fail only because it is another user
   const [word, file, name] = [randomUUID(), path.join(folder, 'canary'), `ajet-${randomUUID()}`];
   writeFileSync(file, word);
   let isReached = false;

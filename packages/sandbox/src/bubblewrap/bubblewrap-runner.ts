@@ -106,10 +106,11 @@ function openGroup({ groups }: SandboxPrograms, limits: CodeLimits): ControlGrou
 function exceededBy({ pid }: ChildProcess, limits: CodeLimits, group: ControlGroup | null): CodeResult['limit'] {
   if (pid === undefined) return null;
   const maxBytes = bytesOfAll(limits);
-  const usage = usageOf(pid, { folders: writableFolders, exactAboveBytes: maxBytes });
+  const maxProcesses = maxTasks + tasksOfSandbox;
+  const usage = usageOf(pid, { folders: writableFolders, exactAboveBytes: maxBytes, maxProcesses });
   if (usage.cpuSeconds > cpuTimesOfAll * (limits.seconds + 1)) return 'time';
   if (group !== null) return group.isOutOfMemory() ? 'memory' : null;
-  if (usage.tasks > maxTasks + tasksOfSandbox) return 'processes';
+  if (usage.tasks > maxProcesses) return 'processes';
   return usage.memoryBytes > maxBytes ? 'memory' : null;
 }
 

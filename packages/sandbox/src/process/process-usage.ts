@@ -20,14 +20,17 @@ type UsageOptions = {
   readonly folders: readonly string[];
   /** Memory is summed exactly only if the first estimate, which counts shared pages more than once, exceeds this. */
   readonly exactAboveBytes: number;
+  /** If there are more processes, only their number is returned, because to read all takes too long. */
+  readonly maxProcesses: number;
 };
 
 /**
  * Sums what the process `pid` and all its descendants use. Memory is the sum of their proportional set sizes, the files
  * of `folders`, and the buffers of sockets. Processes that end meanwhile count as nothing.
  */
-export function usageOf(pid: number, { folders, exactAboveBytes }: UsageOptions): ProcessUsage {
+export function usageOf(pid: number, { folders, exactAboveBytes, maxProcesses }: UsageOptions): ProcessUsage {
   const pids = descendantsOf(pid);
+  if (pids.length > maxProcesses) return { memoryBytes: 0, tasks: pids.length, cpuSeconds: 0 };
   const inside = pids[1]; // the first process that bubblewrap started in its namespaces
   const files = inside === undefined ? 0 : filesOf(inside, folders) + socketsOf(inside);
   const statuses = pids.map((each) => read(`/proc/${each}/status`));

@@ -51,6 +51,25 @@ it.each(['(', '[', '{', '-', 'async()=>', 'if(1)', '`${'])(
   },
 );
 
+it.each([
+  ['buffers', 'new ArrayBuffer(1e6)'],
+  ['strings', '"y".repeat(1e6) + count'],
+  ['patterns', 'new RegExp("(" + "a?".repeat(1e5) + count + ")")'],
+])('keeps its limit over all %s together', async (_, one) => {
+  const code = `const all = []; let count = 0; try { for (;;) { all.push(${one}); count++ } } catch {} all.length = 0; count`;
+  const { value } = await runner.run(code, { language: 'javascript', limits: { seconds: 60, megabytes: 24 } });
+  expect(value).toBeGreaterThan(5);
+  expect(value).toBeLessThan(24);
+});
+
+it('copies no message, value or line out of the interpreter that is too long', async () => {
+  const run = (code: string) => runner.run(code, { language: 'javascript', limits: { seconds: 60 } });
+  expect((await run('throw new Error("x".repeat(5e6))')).error).toBe('an error whose message has 5000007 characters');
+  expect(await run('"x".repeat(5e6)')).toMatchObject({ value: undefined, limit: 'output' });
+  const { stdout, limit } = await run('for (;;) print("x".repeat(5e6))');
+  expect([stdout.length, limit]).toEqual([20_000, 'output']);
+});
+
 it('refuses to run after it was closed', async () => {
   const closed = createQuickjsRunner();
   await closed.close();
