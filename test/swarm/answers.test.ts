@@ -96,11 +96,14 @@ it('each route that has a schema answers what its schema says', async () => {
   await expect.poll(() => server.swarm?.describe().version).toBe(1);
   await ask('get', '/server');
   await ask('get', '/clients');
+  for (const name of ['/healthz', '/readyz', '/openapi.json']) await ask('get', name);
   await ask('get', '/episodes');
   await ask('get', `/episodes/${first}`);
   const key = { name: 'lab', role: 'worker', shares: ['default'], scores: ['default'], reward_bounds: [0, 1] };
   await ask('post', '/keys', { body: { ...key, expires_at: '2999-01-01T00:00:00Z', max_episodes: 3 } });
   await ask('get', '/keys');
+  await ask('delete', '/episodes', {}, '?key=lab');
+  await ask('delete', '/keys/lab');
   const change = { request_id: 'r', changes: { 'trainer_common.save_freq': 5 } };
   await ask('patch', '/run/config', { body: change, headers: { 'if-match': '0' } });
   await ask('put', '/shares', { body: { default: 1 } });

@@ -183,7 +183,8 @@ class RunsInTurn<Config extends CommonConfig> {
       await keepRun(dir, run);
       return run.name;
     };
-    await waitForRun({ ...this.#options, limits: this.#options.app?.limits, failure, check, keep }, (opened) => {
+    const { app, onLog: log } = this.#options;
+    await waitForRun({ ...this.#options, limits: app?.limits, log, failure, check, keep }, (opened) => {
       this.#lobby = opened;
       if (this.#isClosed) void closed(opened);
     });

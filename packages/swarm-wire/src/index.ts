@@ -1,4 +1,12 @@
-export { errorCodes, errorSchema, errorStatus, WireError, type ErrorBody, type ErrorCode } from './error-codes.js';
+export {
+  errorCodes,
+  errorMeanings,
+  errorSchema,
+  errorStatus,
+  WireError,
+  type ErrorBody,
+  type ErrorCode,
+} from './error-codes.js';
 export {
   abandonAnswerSchema,
   abandonRequestSchema,
@@ -9,7 +17,6 @@ export {
   episodeAnswerSchema,
   groupAnswerSchema,
   groupsAnswerSchema,
-  groupsQuerySchema,
   heartbeatAnswerSchema,
   heartbeatRequestSchema,
   receiptSchema,
@@ -73,6 +80,20 @@ export {
   type TrainingEvent,
 } from './operations.js';
 export { createOpenApi } from './open-api.js';
-export { parseRequest } from './parse-request.js';
-export { routes, type Route } from './routes.js';
+export { parseRequest, parseStrings } from './parse-request.js';
+export { modelRoutes, type ModelRoute } from './model-routes.js';
+export {
+  checkpointQuerySchema,
+  configHeaders,
+  dropQuerySchema,
+  episodesQuerySchema,
+  episodeStates,
+  eventsHeaders,
+  groupsQuerySchema,
+  idempotencyHeaders,
+  rangeHeaders,
+  serverQuerySchema,
+  type EpisodesQuery,
+} from './queries.js';
+export { errorsOf, routes, type Route } from './routes.js';
 export { wireVersion, wireVersionHeader } from './wire-version.js';

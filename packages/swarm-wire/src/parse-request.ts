@@ -19,4 +19,23 @@ export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Va
   );
 }
 
+/**
+ * Parses the parameters of a query, or headers. Throws WireError `invalid_request`, whose message has the name, the
+ * value and the problem.
+ */
+export function parseStrings<Value>(
+  schema: z.ZodType<Value>,
+  found: Readonly<Record<string, string | undefined>>,
+): Value {
+  const parsed = schema.safeParse(found);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.code === 'unrecognized_keys' ? (issue.keys[0] ?? '') : String(issue?.path[0] ?? '');
+  const value = found[field];
+  const seen = value === undefined ? 'missing' : shorten(JSON.stringify(value));
+  const problem =
+    issue?.code === 'unrecognized_keys' ? 'there is no such parameter' : (issue?.message ?? 'it is invalid');
+  throw new WireError('invalid_request', `"${field}" is ${seen}; ${problem}.`, { details: { field } });
+}
+
 const shorten = (text: string): string => (text.length > 120 ? `${text.slice(0, 120)}...` : text);

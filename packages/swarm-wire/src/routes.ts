@@ -1,6 +1,8 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import * as episodes from './episodes.js';
+import type { ErrorCode } from './error-codes.js';
 import * as run from './operations.js';
+import * as queries from './queries.js';
 
 /** A route under `/swarm/v1`: who may call it, what it accepts and what it answers. */
 export type Route = {
@@ -10,9 +12,21 @@ export type Route = {
   /** The lowest role that may call it. Undefined means that no key is needed. */
   readonly role: run.Role | undefined;
   readonly summary: string;
+  /** The parameters in the path. */
+  readonly params?: Readonly<Record<string, z.ZodType>>;
+  /** The parameters of the query. A request with any other parameter is refused. */
+  readonly query?: z.ZodObject;
+  /** Headers of the request, in addition to those of every request. */
+  readonly headers?: z.ZodObject;
   readonly request?: z.ZodType;
+  /** The JSON of each answer. Undefined if the answer is not JSON; `media` then names its type. */
   readonly answers: Readonly<Record<number, z.ZodType | undefined>>;
+  readonly media?: string;
+  /** The errors of this route, in addition to those that its role and its body bring. */
+  readonly errors?: readonly ErrorCode[];
 };
+
+const idOf = (what: string) => ({ id: z.string().describe(`The id of the ${what}.`) });
 
 export const routes: readonly Route[] = [
   {
@@ -20,36 +34,42 @@ export const routes: readonly Route[] = [
     path: '/healthz',
     role: undefined,
     summary: 'Says that the process is alive',
-    answers: { 200: undefined },
+    answers: { 200: run.healthAnswerSchema },
   },
   {
     method: 'get',
     path: '/readyz',
     role: undefined,
-    summary: 'Says whether the server accepts requests',
-    answers: { 200: undefined },
+    summary: 'Says whether the server takes work: 503 while it recovers or drains, and after it has failed',
+    answers: { 200: run.readyAnswerSchema, 503: run.readyAnswerSchema },
   },
   {
     method: 'get',
     path: '/server',
     role: 'observer',
-    summary: 'Shows state, versions and pool; with after and wait, it waits for a change',
+    summary: 'Shows state, versions, pool and what each step waits for; with after and wait, it waits for a change',
+    query: queries.serverQuerySchema,
     answers: { 200: run.serverAnswerSchema },
+    errors: ['invalid_request'],
   },
   {
     method: 'get',
     path: '/events',
     role: 'observer',
     summary: 'Streams events as server-sent events; `training` says whether the policies train, and why they do not',
+    headers: queries.eventsHeaders,
     answers: { 200: undefined },
+    media: 'text/event-stream',
+    errors: ['too_many_streams'],
   },
   {
     method: 'put',
     path: '/run',
     role: 'commander',
-    summary: 'Begins a run',
+    summary: 'Begins a run, or checks that the open run is this one',
     request: run.runRequestSchema,
     answers: { 200: run.runAnswerSchema, 201: run.runAnswerSchema },
+    errors: ['other_run', 'unknown_config', 'needs_new_run', 'code_refused'],
   },
   {
     method: 'delete',
@@ -57,36 +77,46 @@ export const routes: readonly Route[] = [
     role: 'commander',
     summary: 'Ends the run of a server that waits for runs: a checkpoint is saved, and another run may begin',
     answers: { 202: run.runAnswerSchema },
+    errors: ['wrong_method'],
   },
   {
     method: 'post',
     path: '/run/{operation}',
     role: 'commander',
     summary: 'Starts, pauses, resumes, drains, stops or saves the run',
+    params: { operation: z.enum(run.operations).describe('The order.') },
+    headers: queries.idempotencyHeaders,
     answers: { 200: run.operationAnswerSchema, 202: run.operationAnswerSchema },
+    errors: ['unknown_operation', 'name_taken', 'invalid_request'],
   },
   {
     method: 'get',
     path: '/operations/{id}',
     role: 'observer',
     summary: 'Shows the progress of an operation',
+    params: idOf('order'),
     answers: { 200: run.operationAnswerSchema },
+    errors: ['unknown_operation'],
   },
   {
     method: 'patch',
     path: '/run/config',
     role: 'commander',
     summary: 'Changes parameters; If-Match names the revision',
+    headers: queries.configHeaders,
     request: run.configRequestSchema,
     answers: { 200: run.configAnswerSchema },
+    errors: ['revision_conflict', 'unknown_config', 'needs_reload', 'needs_new_run', 'name_taken'],
   },
   {
     method: 'put',
     path: '/shares',
     role: 'commander',
     summary: 'Sets the part of each share in a batch',
+    headers: queries.idempotencyHeaders,
     request: run.sharesRequestSchema,
     answers: { 200: run.configAnswerSchema },
+    errors: ['unknown_config', 'name_taken'],
   },
   {
     method: 'post',
@@ -95,6 +125,7 @@ export const routes: readonly Route[] = [
     summary: 'Adds tasks to the table',
     request: run.tasksRequestSchema,
     answers: { 200: run.tasksAnswerSchema },
+    errors: ['other_task', 'tasks_missing', 'unknown_share'],
   },
   {
     method: 'post',
@@ -103,20 +134,25 @@ export const routes: readonly Route[] = [
     summary: 'Claims episodes',
     request: episodes.claimRequestSchema,
     answers: { 200: episodes.claimAnswerSchema, 201: episodes.claimAnswerSchema },
+    errors: ['unknown_share', 'name_taken', 'gone'],
   },
   {
     method: 'get',
     path: '/episodes',
     role: 'observer',
     summary: 'Lists episodes and their states',
+    query: queries.episodesQuerySchema,
     answers: { 200: episodes.episodesAnswerSchema },
+    errors: ['invalid_request'],
   },
   {
     method: 'delete',
     path: '/episodes',
     role: 'commander',
     summary: 'Drops the episodes of a key that are in no step yet',
-    answers: { 200: undefined },
+    query: queries.dropQuerySchema,
+    answers: { 200: episodes.dropAnswerSchema },
+    errors: ['invalid_request'],
   },
   {
     method: 'get',
@@ -137,7 +173,9 @@ export const routes: readonly Route[] = [
     path: '/episodes/{id}',
     role: 'observer',
     summary: 'Shows one episode',
+    params: idOf('episode'),
     answers: { 200: episodes.episodeAnswerSchema },
+    errors: ['gone'],
   },
   {
     method: 'post',
@@ -146,38 +184,53 @@ export const routes: readonly Route[] = [
     summary: 'Renews leases',
     request: episodes.heartbeatRequestSchema,
     answers: { 200: episodes.heartbeatAnswerSchema },
+    errors: ['name_taken', 'gone'],
   },
   {
     method: 'post',
     path: '/episodes/{id}/end',
     role: 'worker',
     summary: 'Ends an episode with its reward',
+    params: idOf('episode'),
     request: episodes.endRequestSchema,
     answers: { 200: episodes.receiptSchema },
+    errors: [
+      'foreign_episode',
+      'ended_differently',
+      'gone',
+      'reward_out_of_bounds',
+      'metadata_too_large',
+      'too_many_metrics',
+    ],
   },
   {
     method: 'post',
     path: '/episodes/{id}/abandon',
     role: 'worker',
     summary: 'Gives an episode back',
+    params: idOf('episode'),
     request: episodes.abandonRequestSchema,
     answers: { 200: episodes.abandonAnswerSchema },
+    errors: ['foreign_episode', 'gone'],
   },
   {
     method: 'get',
     path: '/groups',
     role: 'worker',
     summary: 'Lists groups that wait for rewards',
-    request: episodes.groupsQuerySchema,
+    query: queries.groupsQuerySchema,
     answers: { 200: episodes.groupsAnswerSchema },
+    errors: ['invalid_request'],
   },
   {
     method: 'put',
     path: '/groups/{id}/rewards',
     role: 'worker',
     summary: 'Sets new rewards for a whole group',
+    params: idOf('group'),
     request: episodes.rewardsRequestSchema,
     answers: { 200: episodes.groupAnswerSchema },
+    errors: ['unknown_group', 'assigned', 'not_whole_group', 'revision_conflict', 'reward_out_of_bounds'],
   },
   {
     method: 'post',
@@ -186,6 +239,7 @@ export const routes: readonly Route[] = [
     summary: 'Makes a key, which is shown once',
     request: run.keyRequestSchema,
     answers: { 201: run.keyAnswerSchema },
+    errors: ['name_taken'],
   },
   {
     method: 'get',
@@ -199,7 +253,9 @@ export const routes: readonly Route[] = [
     path: '/keys/{name}',
     role: 'commander',
     summary: 'Deletes a key and gives its episodes back',
-    answers: { 200: undefined },
+    params: { name: z.string().describe('The name of the key.') },
+    answers: { 200: run.deletedAnswerSchema },
+    errors: ['invalid_request'],
   },
   {
     method: 'get',
@@ -213,7 +269,15 @@ export const routes: readonly Route[] = [
     path: '/checkpoints/{step}/{file}',
     role: 'commander',
     summary: 'Downloads one listed file of a checkpoint, whole or in part',
-    answers: { 200: undefined, 206: undefined },
+    params: {
+      step: z.string().describe('The step of the checkpoint.'),
+      file: z.string().describe('The name of the file, which may contain slashes.'),
+    },
+    query: queries.checkpointQuerySchema,
+    headers: queries.rangeHeaders,
+    answers: { 200: undefined, 206: undefined, 416: undefined },
+    media: 'application/octet-stream',
+    errors: ['unknown_route', 'invalid_request'],
   },
   {
     method: 'get',
@@ -221,12 +285,46 @@ export const routes: readonly Route[] = [
     role: 'observer',
     summary: 'Shows metrics in the format of Prometheus',
     answers: { 200: undefined },
+    media: 'text/plain; version=0.0.4; charset=utf-8',
   },
   {
     method: 'get',
     path: '/openapi.json',
     role: 'observer',
     summary: 'Shows this contract',
-    answers: { 200: undefined },
+    answers: { 200: z.record(z.string(), z.unknown()) },
   },
 ];
+
+const errorsOfKeys: readonly ErrorCode[] = [
+  'missing_key',
+  'unknown_key',
+  'expired_key',
+  'wrong_role',
+  'foreign_origin',
+  'too_many_requests',
+];
+const errorsOfBodies: readonly ErrorCode[] = [
+  'invalid_json',
+  'invalid_request',
+  'slow_body',
+  'too_large',
+  'unsupported_media_type',
+];
+const errorsOfServers: readonly ErrorCode[] = [
+  'wire_version',
+  'no_run',
+  'failed',
+  'not_ready',
+  'not_owner',
+  'store_failed',
+  'store_full',
+];
+
+/** Returns every error that a route may answer with. */
+export function errorsOf({ role, request, errors = [] }: Route): readonly ErrorCode[] {
+  if (role === undefined) return errors;
+  return [
+    ...new Set([...errorsOfServers, ...errorsOfKeys, ...(request === undefined ? [] : errorsOfBodies), ...errors]),
+  ];
+}

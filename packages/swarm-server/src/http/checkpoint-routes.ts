@@ -3,7 +3,13 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
 import { checkpointName } from '@agentjet/run-folder';
-import { WireError, type CheckpointsAnswer } from '@agentjet/swarm-wire';
+import {
+  checkpointQuerySchema,
+  parseStrings,
+  rangeHeaders,
+  WireError,
+  type CheckpointsAnswer,
+} from '@agentjet/swarm-wire';
 import type { Door } from './door.js';
 
 /** Serves checkpoints and their files. It serves only files that it has listed, so a request cannot name a path. */
@@ -16,7 +22,7 @@ export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}
     '/checkpoints/:step/:file{.+}',
     door.raw('commander', async (_swarm, { req }) => {
       const { step = '', file = '' } = req.param() as Readonly<Record<string, string>>;
-      const policy = req.query('policy') ?? '';
+      const { policy = '' } = parseStrings(checkpointQuerySchema, req.query());
       const dir = dirs[policy];
       const found = listCheckpoints(dir).find((each) => String(each.step) === step);
       const listed = found?.files.find(({ name }) => name === file);
@@ -25,7 +31,11 @@ export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}
           'unknown_route',
           `There is no file ${JSON.stringify(file)} of a checkpoint of step ${step}${policy === '' ? sayPolicies(dirs) : ` of the policy "${policy}"`}.`,
         );
-      return respondFile(path.join(dir, checkpointName(found.step), listed.name), listed.bytes, req.header('range'));
+      return respondFile(
+        path.join(dir, checkpointName(found.step), listed.name),
+        listed.bytes,
+        parseStrings(rangeHeaders, req.header()).range,
+      );
     }),
   );
 }

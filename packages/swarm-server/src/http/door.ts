@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { LoopTurns, refuse } from '@agentjet/endpoint';
 import {
   parseRequest,
+  parseStrings,
   routes,
   WireError,
   wireVersion,
@@ -42,6 +43,14 @@ export class Door {
       const { swarm, key } = this.#enter(context, role);
       return context.json((await route(swarm, context, key)) as object);
     };
+
+  /** Creates a handler for a route with parameters in its query. It refuses parameters that the schema does not have. */
+  ask = <Query>(
+    role: Role,
+    schema: z.ZodType<Query>,
+    route: AskRoute<Query>,
+  ): ((context: Context) => Promise<Response>) =>
+    this.read(role, (swarm, context, key) => route(swarm, parseStrings(schema, context.req.query()), { context, key }));
 
   /** Creates a handler for a route that makes the response itself. */
   raw =
@@ -93,11 +102,21 @@ type Keys = {
 /** The assumed size of an answer in bytes. The answers of one turn of the event loop have a size limit. */
 const answerBytes = 1024;
 
+export type AskRoute<Query> = (
+  swarm: Swarm,
+  query: Query,
+  more: { readonly context: Context; readonly key: StoredKey | undefined },
+) => Promise<unknown>;
+
 export type WriteRoute<Body> = (
   swarm: Swarm,
   body: Body,
   more: { readonly context: Context; readonly key: StoredKey | undefined },
 ) => Promise<unknown>;
+
+/** Reads the headers of a schema. Throws WireError `invalid_request`. */
+export const headersOf = <Headers>({ req }: Context, schema: z.ZodType<Headers>): Headers =>
+  parseStrings(schema, req.header());
 
 /** Records an operator's order before it is carried out: who, when, what. */
 export async function audit(

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Hono } from 'hono';
 import { createState, type LedgerState } from '@agentjet/ledger';
 import { parseRequest, runRequestSchema, WireError, type RunRequest } from '@agentjet/swarm-wire';
+import type { Log } from '../log/log-entry.js';
 import { answerError, incomingOf } from './door.js';
 import { requireKey, type StoredKey } from './keys.js';
 import { defaultLimits, readJson, type BodyLimits } from './read-json.js';
@@ -20,6 +21,8 @@ export type LobbyOptions = {
    * commander's key.
    */
   readonly keep: (asked: RunRequest, by: string) => Promise<string>;
+  /** Gets the requests that the server failed to answer. Default: stderr. */
+  readonly log?: Log | undefined;
 };
 
 export type Lobby = {
@@ -41,7 +44,7 @@ export function createLobby(options: LobbyOptions): Lobby {
   const app = new Hono();
   const base = app.basePath('/swarm/v1');
   base.get('/healthz', (context) => context.json({ ok: true }));
-  base.get('/readyz', (context) => context.json({ ok: false }, 503));
+  base.get('/readyz', (context) => context.json({ ok: false, state: 'no_run' }, 503));
   base.put('/run', async (context) => {
     const key = requireKey(state, context.req.header('authorization'), 'commander');
     const asked = parseRequest(runRequestSchema, await readJson(incomingOf(context), limits));
@@ -70,7 +73,7 @@ export function createLobby(options: LobbyOptions): Lobby {
       ),
     );
   });
-  app.onError((error, context) => answerError(context, error));
+  app.onError((error, context) => answerError(context, error, options.log));
   return { app, begun };
 }
 

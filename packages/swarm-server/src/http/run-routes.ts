@@ -1,6 +1,8 @@
 import type { Context, Hono } from 'hono';
 import {
+  configHeaders,
   configRequestSchema,
+  idempotencyHeaders,
   operations,
   runRequestSchema,
   sharesRequestSchema,
@@ -12,7 +14,7 @@ import {
 import type { Asked } from '../swarm/operator-routes.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { requireKeyShares } from '../swarm/episode-answers.js';
-import { audit, toClaimKey, type Door } from './door.js';
+import { audit, headersOf, toClaimKey, type Door } from './door.js';
 import type { StoredKey } from './keys.js';
 import { anyConfig, type RunConfig } from './run-config.js';
 
@@ -51,7 +53,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.put(
     '/shares',
     door.write('commander', sharesRequestSchema, async (swarm, shares, { context, key }) => {
-      return swarm.share(shares, context.req.header('idempotency-key'), askedBy(key));
+      return swarm.share(shares, headersOf(context, idempotencyHeaders)['idempotency-key'], askedBy(key));
     }),
   );
   base.post('/run/:operation', door.read('commander', operate));
@@ -67,10 +69,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.patch(
     '/run/config',
     door.write('commander', configRequestSchema, async (swarm, request, { context, key }) => {
-      const ifMatch = Number(context.req.header('if-match') ?? Number.NaN);
-      if (!Number.isInteger(ifMatch)) {
-        throw new WireError('invalid_request', 'Name the revision that is changed: "If-Match: <number>".');
-      }
+      const { 'if-match': ifMatch } = headersOf(context, configHeaders);
       config.requireChangeable(request.changes);
       return swarm.configure(request, ifMatch, askedBy(key));
     }),
@@ -85,7 +84,7 @@ type RunOptions = { readonly config?: RunConfig; readonly standby?: StandbyRun }
 /** Carries out an operation. If the operation is already in effect, it returns at once. */
 async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {
   const operation = toOperation(context.req.param('operation') ?? '');
-  const id = context.req.header('idempotency-key') ?? crypto.randomUUID();
+  const { 'idempotency-key': id = crypto.randomUUID() } = headersOf(context, idempotencyHeaders);
   await swarm.requireOrder(id, operation);
   const known = await swarm.operation(id);
   const isDone = known?.state === 'done' || isReached(swarm, operation);

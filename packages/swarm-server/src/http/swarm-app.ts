@@ -5,10 +5,13 @@ import {
   claimRequestSchema,
   createOpenApi,
   endRequestSchema,
+  dropQuerySchema,
+  episodesQuerySchema,
+  eventsHeaders,
   groupsQuerySchema,
   heartbeatRequestSchema,
-  parseRequest,
   rewardsRequestSchema,
+  serverQuerySchema,
   WireError,
   type ClaimedEpisode,
   type ServerState,
@@ -20,6 +23,7 @@ import { addCheckpoints, type CheckpointDirs } from './checkpoint-routes.js';
 import {
   answerError,
   audit,
+  headersOf,
   incomingOf,
   Door,
   requireBounds,
@@ -55,16 +59,15 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
     const ready = readyState(current());
     return context.json(ready, ready.ok ? 200 : 503);
   });
+  let contract: ReturnType<typeof createOpenApi> | undefined;
   base.get(
     '/openapi.json',
-    door.read('observer', async () => createOpenApi()),
+    door.read('observer', async () => (contract ??= createOpenApi())),
   );
   base.get(
     '/server',
-    door.read('observer', async (swarm, context) => {
-      const after = readCount(context, 'after', Number.MAX_SAFE_INTEGER);
-      const seconds = readCount(context, 'wait', longestWaitSeconds) ?? 0;
-      if (after !== undefined) await swarm.changed(after, seconds * 1000);
+    door.ask('observer', serverQuerySchema, async (swarm, { after, wait = 0 }) => {
+      if (after !== undefined) await swarm.changed(after, Math.min(wait, longestWaitSeconds) * 1000);
       return swarm.describe();
     }),
   );
@@ -73,7 +76,7 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
     door.raw('observer', async (swarm, context, key) => {
       const close = door.limiter.openStream(key);
       (context.env as HttpBindings).outgoing.once('close', close);
-      return respondEvents(swarm, context.req.header('last-event-id'));
+      return respondEvents(swarm, headersOf(context, eventsHeaders)['last-event-id']);
     }),
   );
   base.get(
@@ -139,18 +142,6 @@ function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   return base_url.startsWith('/') ? { ...episode, base_url: origin + base_url } : episode;
 }
 
-/**
- * Returns a whole number from the query, and `most` if the number is larger. Returns undefined if it is missing. Throws
- * WireError `invalid_request` if it is not a whole number.
- */
-function readCount(context: Context, name: string, most: number): number | undefined {
-  const text = context.req.query(name);
-  if (text === undefined) return undefined;
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(value)) return Math.min(value, most);
-  throw new WireError('invalid_request', `"${name}" is ${JSON.stringify(text)}; it must be a whole number from 0.`);
-}
-
 const longestWaitSeconds = 30;
 
 function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions & { readonly telemetry: Telemetry }): void {
@@ -171,20 +162,13 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions & { readon
   );
   base.get(
     '/episodes',
-    door.read('observer', (swarm, context) =>
-      swarm.episodes({
-        after: context.req.query('after'),
-        state: context.req.query('state'),
-        limit: readCount(context, 'limit', 1000) ?? 100,
-      }),
+    door.ask('observer', episodesQuerySchema, (swarm, { limit = 100, ...query }) =>
+      swarm.episodes({ ...query, limit: Math.min(limit, 1000) }),
     ),
   );
   base.delete(
     '/episodes',
-    door.read('commander', async (swarm, context, key) => {
-      const name = context.req.query('key') ?? '';
-      if (name === '')
-        throw new WireError('invalid_request', 'Name the key whose episodes are dropped: "?key=<name>".');
+    door.ask('commander', dropQuerySchema, async (swarm, { key: name }, { key }) => {
       await audit(swarm, key, { what: 'episodes_dropped', key: name });
       return { dropped: await swarm.dropOf(name) };
     }),
@@ -235,8 +219,7 @@ function addRunning(base: Hono, door: Door, telemetry: Telemetry): void {
   );
   base.get(
     '/groups',
-    door.read('worker', (swarm, context, key) => {
-      const { state } = parseRequest(groupsQuerySchema, { state: context.req.query('state') });
+    door.ask('worker', groupsQuerySchema, (swarm, { state }, { key }) => {
       return swarm.unscored(state !== 'unscored', scoredShares(key));
     }),
   );
