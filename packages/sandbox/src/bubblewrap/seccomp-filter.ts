@@ -1,5 +1,3 @@
-import { constants } from 'node:os';
-
 /**
  * Generates the seccomp filter of bubblewrap: a program of the kernel's packet filter that refuses system calls. It
  * refuses what reaches past the namespaces (mounts, nested namespaces, keyrings, io_uring, vsock, debugging) and memory
@@ -93,6 +91,11 @@ const terminalRequests = [0x5412, 0x541c];
 /** Unix, IPv4 and IPv6. All others, such as vsock and netlink, are not bound to the network namespace or not needed. */
 const socketFamilies = [1, 2, 10];
 
+/** Error numbers of Linux. */
+const notPermitted = 1;
+const notImplemented = 38;
+const noSuchFamily = 97;
+
 const loadWord = 0x20;
 const jumpIfEqual = 0x15;
 const jumpIfAtLeast = 0x35;
@@ -117,7 +120,6 @@ export function seccompFilter(architecture: string = process.arch): Uint8Array |
 
 function instructionsFor(architecture: Architecture): readonly Instruction[] {
   const index = architecture === 'x64' ? 0 : 1;
-  const { EPERM, ENOSYS, EAFNOSUPPORT } = constants.errno;
   const failAll = (calls: Readonly<Record<string, Numbers>>, error: number): readonly Instruction[] =>
     Object.values(calls).flatMap((numbers) => {
       const number = numbers[index] ?? null;
@@ -132,27 +134,27 @@ function instructionsFor(architecture: Architecture): readonly Instruction[] {
     ...(architecture === 'x64'
       ? ([
           [jumpIfAtLeast, 0x4000_0000, 0, 1],
-          [give, fail(ENOSYS)],
+          [give, fail(notImplemented)],
         ] as const)
       : []),
-    ...failAll(refused, EPERM),
-    ...failAll(absent, ENOSYS),
+    ...failAll(refused, notPermitted),
+    ...failAll(absent, notImplemented),
     ...onCall(checked.clone[index], [
       [loadWord, offsetOfArgument(0)],
       [jumpIfAnyBit, namespaceFlags, 0, 1],
-      [give, fail(EPERM)],
+      [give, fail(notPermitted)],
       [give, allow],
     ]),
     ...onCall(checked.ioctl[index], [
       [loadWord, offsetOfArgument(1)],
-      ...terminalRequests.flatMap((request) => onCall(request, [[give, fail(EPERM)]])),
+      ...terminalRequests.flatMap((request) => onCall(request, [[give, fail(notPermitted)]])),
       [give, allow],
     ]),
     ...[checked.socket[index], checked.socketpair[index]].flatMap((number) =>
       onCall(number, [
         [loadWord, offsetOfArgument(0)],
         ...socketFamilies.flatMap((family) => onCall(family, [[give, allow]])),
-        [give, fail(EAFNOSUPPORT)],
+        [give, fail(noSuchFamily)],
       ]),
     ),
     [give, allow],

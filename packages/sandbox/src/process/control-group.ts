@@ -19,7 +19,6 @@ export type GroupParents =
   | { readonly version: 1; readonly memory: string; readonly pids: string }
   | { readonly version: 2; readonly unified: string };
 
-const root = '/sys/fs/cgroup';
 let numGroups = 0;
 
 /** Finds a place where this process may make control groups, or null. Makes one as a test. */
@@ -49,7 +48,7 @@ export function openControlGroup(parents: GroupParents, limits: GroupLimits): Co
  * In version 1 a group is made in the group of this process. In version 2 a group that has processes can have no
  * groups with limits in it, so it is made next to the group of this process.
  */
-function parentsOf(groups: string): GroupParents | null {
+export function parentsOf(groups: string, root = '/sys/fs/cgroup'): GroupParents | null {
   const groupOf = (controller: string): string | undefined =>
     groups
       .split('\n')

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, statfsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statfsSync } from 'node:fs';
 
 /** What a process and its descendants use together. Linux only. */
 export type ProcessUsage = {
@@ -36,22 +36,37 @@ export function usageOf(pid: number, { folders, exactAboveBytes, maxProcesses }:
   const statuses = pids.map((each) => read(`/proc/${each}/status`));
   const estimate = files + 1024 * sum(statuses.map((status) => valueOf(status, 'VmRSS')));
   return {
-    memoryBytes: estimate > exactAboveBytes ? files + 1024 * sum(pids.map(proportionalOf)) : estimate,
+    memoryBytes:
+      sumsProportions && estimate > exactAboveBytes ? files + 1024 * sum(pids.map(proportionalOf)) : estimate,
     tasks: sum(statuses.map((status) => valueOf(status, 'Threads'))),
     cpuSeconds: sum(pids.map(ticksOf)) / ticksPerSecond,
   };
 }
 
+/** Kernels without this option list no children, and older ones than 4.14 do not sum proportional set sizes. */
+const listsChildren = existsSync(`/proc/self/task/${process.pid}/children`);
+const sumsProportions = existsSync('/proc/self/smaps_rollup');
+
 /** Returns the process and its descendants, each after its parent. */
-export function descendantsOf(pid: number): readonly number[] {
+export function descendantsOf(pid: number, isListed: boolean = listsChildren): readonly number[] {
+  const childrenOf = isListed ? listedChildrenOf : childrenFinder();
   const pids = [pid];
-  for (const parent of pids) {
-    for (const task of namesIn(`/proc/${parent}/task`)) {
-      const children = read(`/proc/${parent}/task/${task}/children`);
-      pids.push(...children.split(' ').filter(Boolean).map(Number));
-    }
-  }
+  for (const parent of pids) pids.push(...childrenOf(parent));
   return pids;
+}
+
+function listedChildrenOf(pid: number): readonly number[] {
+  return namesIn(`/proc/${pid}/task`).flatMap((task) =>
+    read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
+  );
+}
+
+/** Reads the parents of all processes of the machine. */
+function childrenFinder(): (pid: number) => readonly number[] {
+  const parents = namesIn('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), valueOf(read(`/proc/${name}/status`), 'PPid')] as const);
+  return (pid) => parents.filter(([, parent]) => parent === pid).map(([child]) => child);
 }
 
 /** Returns the CPU time of a process and of its children that have ended. */
