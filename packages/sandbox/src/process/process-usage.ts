@@ -18,7 +18,7 @@ const bytesOfSocket = 212_992;
 type UsageOptions = {
   /** File systems in memory that the processes use, as they see them. */
   readonly folders: readonly string[];
-  /** Memory is summed exactly only if the first estimate, which counts shared pages more than once, exceeds this. */
+  /** Memory is summed exactly only if the estimate, which counts shared pages more than once, exceeds this. */
   readonly exactAboveBytes: number;
   /** If there are more processes, only their number is returned, because to read all takes too long. */
   readonly maxProcesses: number;
@@ -33,14 +33,30 @@ export function usageOf(pid: number, { folders, exactAboveBytes, maxProcesses }:
   if (pids.length > maxProcesses) return { memoryBytes: 0, tasks: pids.length, cpuSeconds: 0 };
   const inside = pids[1]; // the first process that bubblewrap started in its namespaces
   const files = inside === undefined ? 0 : filesOf(inside, folders) + socketsOf(inside);
-  const statuses = pids.map((each) => read(`/proc/${each}/status`));
-  const estimate = files + 1024 * sum(statuses.map((status) => valueOf(status, 'VmRSS')));
+  const stats = pids.map(statOf);
+  const estimate = files + pageBytes() * sum(stats.map(({ residentPages }) => residentPages));
+  const isExact = sumsProportions && estimate > exactAboveBytes;
   return {
-    memoryBytes:
-      sumsProportions && estimate > exactAboveBytes ? files + 1024 * sum(pids.map(proportionalOf)) : estimate,
-    tasks: sum(statuses.map((status) => valueOf(status, 'Threads'))),
-    cpuSeconds: sum(pids.map(ticksOf)) / ticksPerSecond,
+    memoryBytes: isExact ? sumProportions(pids, files, exactAboveBytes) : estimate,
+    tasks: sum(stats.map(({ threads }) => threads)),
+    cpuSeconds: sum(stats.map(({ ticks }) => ticks)) / ticksPerSecond,
   };
+}
+
+/** Stops if the sum exceeds the limit, because the kernel needs a while for each process. */
+function sumProportions(pids: readonly number[], files: number, exactAboveBytes: number): number {
+  let bytes = files;
+  for (const pid of pids) {
+    bytes += 1024 * valueOf(read(`/proc/${pid}/smaps_rollup`), 'Pss');
+    if (bytes > exactAboveBytes) return bytes;
+  }
+  return bytes;
+}
+
+let knownPageBytes: number | undefined;
+function pageBytes(): number {
+  knownPageBytes ??= 1024 * valueOf(read('/proc/self/smaps'), 'KernelPageSize');
+  return knownPageBytes;
 }
 
 /** Kernels without this option list no children, and older ones than 4.14 do not sum proportional set sizes. */
@@ -69,17 +85,19 @@ function childrenFinder(): (pid: number) => readonly number[] {
   return (pid) => parents.filter(([, parent]) => parent === pid).map(([child]) => child);
 }
 
-/** Returns the CPU time of a process and of its children that have ended. */
-function ticksOf(pid: number): number {
+type Stat = {
+  readonly threads: number;
+  /** CPU time of the process and of its children that have ended. */
+  readonly ticks: number;
+  readonly residentPages: number;
+};
+
+function statOf(pid: number): Stat {
   const stat = read(`/proc/${pid}/stat`);
   // The name of the program comes first and may contain spaces and parentheses.
   const values = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return sum(values.slice(11, 15).map(Number));
-}
-
-/** Returns kilobytes. */
-function proportionalOf(pid: number): number {
-  return valueOf(read(`/proc/${pid}/smaps_rollup`), 'Pss');
+  const numbers = (from: number, to: number): number => sum(values.slice(from, to).map(Number));
+  return { ticks: numbers(11, 15), threads: numbers(17, 18), residentPages: numbers(21, 22) };
 }
 
 /** Returns the number after a key in a file of /proc, or 0. */
