@@ -66,7 +66,8 @@ async function launch(
     start,
     mechanism: group === null ? 'pss' : 'cgroup',
     kill: () => killAll(child),
-    exceeded: () => exceededBy(child, limits, group),
+    // Before it is ready, the sandbox still sees the folders of the machine, whose files would count.
+    exceeded: () => (start.isReady ? exceededBy(child, limits, group) : null),
     isOutOfMemory: () => group?.isOutOfMemory() ?? false,
     cleanUp: async () => group?.close(),
     notStarted: (why, cause) => new SandboxError('unavailable', `bubblewrap cannot start: ${why}`, { cause }),
