@@ -239,9 +239,9 @@ describe('what is wrong with a configuration', () => {
     ['a list', '- 1\n', 'wrong_type', 'math-agent.yaml holds [1], not a mapping.'],
     [
       'what a backbone does not have',
-      'ajet:\n  lora:\n    rank: 8\n',
+      'ajet:\n  backbone: verl\n  lora:\n    rank: 8\n',
       'conflict',
-      '"lora.rank" in math-agent.yaml:3 is 8, which the backbone onnx does not have. Remove it, or use backbone: torch.',
+      '"lora.rank" in math-agent.yaml:4 is 8, which the backbone verl does not have. Remove it, or use backbone: onnx or torch.',
     ],
     [
       'sampling ahead that allows nothing',

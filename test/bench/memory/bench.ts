@@ -52,7 +52,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 
 /** Returns the figure that `ajet model check` gives for the largest work of the case. */
 async function predict(
-  { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens }: MemoryCase,
+  { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens, loraRank }: MemoryCase,
   folder: string,
 ): Promise<number> {
   const [onnx] = backbones;
@@ -64,6 +64,7 @@ async function predict(
       maxResponseLengthInOneTurn: Math.min(answerTokens, promptTokens + answerTokens - 1),
     },
     trainerCommon: { maxPackTokens: Math.min(packTokens, promptTokens + episodes * answerTokens), useKlLoss: kl },
+    lora: { rank: loraRank },
   });
   const model = JSON.parse(readFileSync(path.join(folder, 'config.json'), 'utf8')) as JsonObject;
   const estimate = await onnx.loadEstimate?.();

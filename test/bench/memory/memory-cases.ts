@@ -17,6 +17,8 @@ export type MemoryCase = {
    */
   readonly sampledTokens: number;
   readonly packTokens: number;
+  /** The rank of adapters that are trained. 0: all weights are. */
+  readonly loraRank: number;
 };
 
 const llama = {
@@ -65,11 +67,12 @@ type Work = readonly [groups: number, episodes: number, promptTokens: number, an
 function createCase(
   model: string,
   [groups, episodes, promptTokens, answerTokens, sampledTokens]: Work,
-  { shape, trains = true, kl = false }: Pick<MemoryCase, 'shape'> & Partial<MemoryCase>,
+  { shape, trains = true, kl = false, loraRank = 0 }: Pick<MemoryCase, 'shape'> & Partial<MemoryCase>,
 ): MemoryCase {
   const episodesText = episodes === 1 ? 'rows' : `groups of ${episodes}`;
   const work = `${groups} ${episodesText}, ${promptTokens} + ${answerTokens} tokens`;
-  const doing = trains ? (kl ? 'training with KL' : 'training') : 'sampling';
+  const training = loraRank > 0 ? `training LoRA of rank ${loraRank}` : 'training';
+  const doing = trains ? (kl ? `${training} with KL` : training) : 'sampling';
   return {
     name: `${model}, ${doing}, ${work}`,
     shape,
@@ -81,6 +84,7 @@ function createCase(
     answerTokens,
     sampledTokens,
     packTokens: 4096,
+    loraRank,
   };
 }
 
@@ -95,8 +99,12 @@ export const memoryCases: readonly MemoryCase[] = [
   createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M }),
   createCase('30M', [1, 1, 1536, 512, 4], { shape: llama30M }),
   createCase('30M', [2, 8, 1024, 380, 4], { shape: llama30M }),
+  createCase('30M', [2, 1, 256, 256, 8], { shape: llama30M, loraRank: 16 }),
+  createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M, loraRank: 16, kl: true }),
   createCase('135M', [4, 4, 512, 107, 8], { shape: llama135M, trains: false }),
   createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M }),
   createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M }),
+  createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M, loraRank: 16 }),
+  createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M, loraRank: 16 }),
   createCase('0.5B', [2, 4, 512, 16, 4], { shape: qwen500M, trains: false }),
 ];

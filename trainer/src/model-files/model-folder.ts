@@ -79,13 +79,18 @@ export type ModelFolderContent = {
 
 /** Writes a complete model folder, or none (see writeDirAtomically). Rejects with BackboneError `checkpoint`. */
 export async function writeModelFolder(dir: string, content: ModelFolderContent): Promise<void> {
+  await writeWholeFolder(dir, async (temporaryDir) => {
+    if (content.companionsFrom !== undefined) await copyCompanions(content.companionsFrom, temporaryDir);
+    await writeFile(path.join(temporaryDir, 'config.json'), `${JSON.stringify(content.config, null, 2)}\n`);
+    await writeSafetensors(path.join(temporaryDir, weightsFile), content.tensors);
+    await content.writeMore?.(temporaryDir);
+  });
+}
+
+/** Writes the folder that `fill` fills, or none. Rejects with BackboneError `checkpoint`. */
+export async function writeWholeFolder(dir: string, fill: (temporaryDir: string) => Promise<void>): Promise<void> {
   try {
-    await writeDirAtomically(dir, async (temporaryDir) => {
-      if (content.companionsFrom !== undefined) await copyCompanions(content.companionsFrom, temporaryDir);
-      await writeFile(path.join(temporaryDir, 'config.json'), `${JSON.stringify(content.config, null, 2)}\n`);
-      await writeSafetensors(path.join(temporaryDir, weightsFile), content.tensors);
-      await content.writeMore?.(temporaryDir);
-    });
+    await writeDirAtomically(dir, fill);
   } catch (error) {
     if (error instanceof BackboneError) throw error;
     throw new BackboneError(

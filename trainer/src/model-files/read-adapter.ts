@@ -13,9 +13,10 @@ export type Adapter = {
   readonly scale: number;
 };
 
-const configFile = 'adapter_config.json';
-const weightsFile = 'adapter_model.safetensors';
-const prefix = 'base_model.model.';
+export const adapterConfigFile = 'adapter_config.json';
+export const adapterWeightsFile = 'adapter_model.safetensors';
+/** peft wraps the model twice, so the names of its tensors begin with this. */
+export const adapterPrefix = 'base_model.model.';
 
 /**
  * If one of these settings has a value other than false, empty or null, the adapter computes more than W + scale B A.
@@ -36,7 +37,7 @@ const unsupported = [
  * cannot be merged here.
  */
 export async function readAdapter(dir: string): Promise<Adapter | undefined> {
-  const file = path.join(dir, configFile);
+  const file = path.join(dir, adapterConfigFile);
   if (!existsSync(file)) return undefined;
   const config = parseJsonObject(await readFile(file, 'utf8'));
   if (config === undefined) throw badFile(file, 'it is not a JSON object');
@@ -53,7 +54,7 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
   if (typeof rank !== 'number' || typeof alpha !== 'number' || typeof baseModel !== 'string')
     throw badFile(file, '"r", "lora_alpha" or "base_model_name_or_path" is missing');
   const scale = alpha / (isRootScaled === true ? Math.sqrt(rank) : rank);
-  return { baseModel, scale, changes: await readChanges(path.join(dir, weightsFile)) };
+  return { baseModel, scale, changes: await readChanges(path.join(dir, adapterWeightsFile)) };
 }
 
 function isAbsent(config: JsonObject, name: string): boolean {
@@ -72,7 +73,7 @@ async function readChanges(file: string): Promise<Adapter['changes']> {
     if (!name.endsWith('.lora_A.weight') || b === undefined || a.shape.length !== 2 || b.shape.length !== 2)
       throw badFile(file, `tensor "${name}" is not half of a pair lora_A.weight and lora_B.weight of a linear layer`);
     const module = name.slice(0, -'.lora_A.weight'.length);
-    changes.set(`${module.startsWith(prefix) ? module.slice(prefix.length) : module}.weight`, { a, b });
+    changes.set(`${module.startsWith(adapterPrefix) ? module.slice(adapterPrefix.length) : module}.weight`, { a, b });
   }
   return changes;
 }

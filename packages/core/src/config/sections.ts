@@ -183,11 +183,11 @@ export const lora = z
     target_modules: setting(
       z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),
       null,
-      'layers that get an adapter. null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers except the head, as in PEFT',
+      'layers that get an adapter. null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers except the head, as in PEFT. onnx adapts these projections only',
       { isPlain: true },
     ),
   })
-  .describe('torch only');
+  .describe('onnx and torch');
 
 /** Batches, and the lengths of samples. */
 export const data = z.strictObject({

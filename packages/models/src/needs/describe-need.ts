@@ -99,7 +99,10 @@ export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: bool
     ways.push('use more GPUs (trainer_common.n_gpus_per_node)');
     if (lora.rank === 0 && trains) ways.push('train adapters: lora.rank=16');
   } else if (!trains) ways.push('open it on a GPU, with a server such as vLLM');
-  else ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
+  else {
+    if (lora.rank === 0) ways.push('train adapters, which need no gradients and moments of the model: lora.rank=16');
+    ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
+  }
   ways.push('free memory, or take a machine with more');
   return ways;
 }

@@ -111,6 +111,20 @@ describe.each([
   for (const { name, run } of weightsCases(openBackbone, { vocabSize })) it(name, run);
 });
 
+describe('the embedded backbone with an adapter', () => {
+  const openAdapted = () => open({ lora: { rank: 2, alpha: 4 } });
+  for (const { name, run } of weightsCases(openAdapted, { vocabSize })) it(name, run);
+
+  it('begins with the answers of the model, and the seed chooses what it learns', async () => {
+    const [base, adapted, other] = [await open(), await openAdapted(), await open({ lora: { rank: 2 }, seed: 2 })];
+    const answers = [];
+    for (const { engine } of [base, adapted, other]) answers.push(await engine.generate(request));
+    for (const { ids, logprobs } of answers.slice(1))
+      expect([ids, logprobs]).toEqual([answers[0]?.ids, answers[0]?.logprobs]);
+    for (const backbone of [base, adapted, other]) await backbone.close();
+  });
+});
+
 describe('in its worker thread', () => {
   it('leaves the event loop of its caller free, and lets the process end', async () => {
     const backbone = await open({ isInThread: false });

@@ -12,17 +12,14 @@ import { startWorker } from './worker/start-worker.js';
  * `optimizer` is required unless `train` is false. `threads` 0 or absent means as many as there are cores, at most 8. `engine` overrides
  * the engine's default limits.
  */
-export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength'> &
+export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength' | 'lora'> &
   Partial<Pick<LocalBackboneOptions, 'threads' | 'engine'>> & {
     /**
      * If false, the backbone only samples and scores. It refuses trainStep and allocates no memory for gradients and
      * moments. Defaults to true.
      */
     readonly train?: boolean;
-    /**
-     * This option has no effect, because each request brings the seed of its draws. It exists so that all backbones
-     * have the same options.
-     */
+    /** The seed of new adapters. Defaults to 1. Each request brings the seed of its draws. */
     readonly seed?: number;
     /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */
     readonly isInThread?: boolean;
@@ -49,6 +46,8 @@ function resolveOptions({
   train = true,
   threads = 0,
   contextLength,
+  lora,
+  seed,
   engine = {},
 }: OnnxBackboneOptions): LocalBackboneOptions {
   if (train && optimizer === undefined)
@@ -62,5 +61,7 @@ function resolveOptions({
     threads: threads > 0 ? threads : Math.min(8, availableParallelism()),
     ...(train && optimizer !== undefined && { optimizer }),
     ...(contextLength !== undefined && { contextLength }),
+    ...(train && lora !== undefined && { lora }),
+    ...(seed !== undefined && { seed }),
   };
 }

@@ -3,10 +3,13 @@ import { sumParts } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
+import { readLora } from '../lora-options.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
 import { microbatchLimits } from './training/microbatches/microbatch-limits.js';
 import { gridOfTree } from './training/microbatches/plan-microbatches.js';
 import { parseModelConfig, type ModelConfig } from './training/model/model-config.js';
+import { adapterForm } from './training/adapter/adapter-form.js';
+import { parameterLayout } from './training/model/parameter-layout.js';
 
 /**
  * Estimates memory and time of the embedded backbone from the shape of the model. The factors are measured:
@@ -37,6 +40,8 @@ const scoreCopies = { inRows: 3, withPaths: 5 };
  * weights are read.
  */
 const openingShare = 1.7;
+/** An adapter, its gradients of a step and of a micro-batch with their copies, and both moments. */
+const adapterCopies = 7;
 /** The factor for a cache that grows: it is copied before the old one is freed. */
 const cacheGrowth = 1.6;
 /**
@@ -45,14 +50,17 @@ const cacheGrowth = 1.6;
  */
 const ratesOfCore = { samplingFlops: 50e9, trainingFlops: 50e9, bytesPerSecond: 30e9 };
 
-/** Throws BackboneError `unsupported_model`. */
+/** Throws BackboneError `unsupported_model`, or `bad_options` for adapters that the model cannot have. */
 export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   const { section, model, trains, cores } = request;
   const config = parseModelConfig(model);
   const shape = readModelShape(model);
   const workload = readWorkload(request, shape.contextLength);
   const teacher = request.teacher && readTeacher(request.teacher, request);
-  const job: Job = { config, shape, workload, hasReference: hasReference(request.config), teacher };
+  const lora = trains ? readLora(request.config) : undefined;
+  const trained = lora === undefined ? shape.numParameters : adapterForm(parameterLayout(config), lora).layout.length;
+  const isAdapter = lora !== undefined;
+  const job: Job = { config, shape, workload, hasReference: hasReference(request.config), teacher, trained, isAdapter };
   const { longestSample, usualSample, treeTokens, packTokens } = workload;
   const expected = largest([
     trainingParts(job, { size: longestSample, depth: longestSample }),
@@ -60,13 +68,13 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   ]);
   const given = Number(section['numThreads'] ?? 0);
   const threads = given > 0 ? given : Math.min(8, cores);
-  const rates = { ...ratesOfCore, cores: threads };
+  const rates = { ...ratesOfCore, cores: threads, isAdapter };
   const seconds = trains ? stepSecondsOnCpu(shape, workload, rates) : { stepSeconds: null };
   return {
     numParameters: shape.numParameters,
     place: 'host',
     parts: trains ? expected : samplingParts(job),
-    ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * shape.numParameters }),
+    ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * trained }),
     fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
     ...withTeacherSeconds(seconds, teacher && scoringSecondsOnCpu(teacher.shape, teacher.workload, rates)),
   };
@@ -98,6 +106,9 @@ type Job = {
   readonly workload: Workload;
   readonly hasReference: boolean;
   readonly teacher?: Teacher | undefined;
+  /** The number of trained parameters. */
+  readonly trained: number;
+  readonly isAdapter: boolean;
 };
 
 type Teacher = Pick<Job, 'config' | 'shape' | 'workload'>;
@@ -130,7 +141,8 @@ function samplingParts(job: Job): readonly MemoryPart[] {
  * second micro-batch stay in memory until they are added.
  */
 function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
-  const weights = job.shape.numParameters * bytesPerFloat;
+  if (job.isAdapter) return adapterParts(job, tree);
+  const weights = job.trained * bytesPerFloat;
   const { training, scoring } = activationBytes(job, tree);
   return [
     ...openParts(job.shape),
@@ -148,6 +160,26 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
 function teacherBytes(teacher: Teacher, tree: LargestTree): number {
   const { scoring } = activationBytes(teacher, tree);
   return threadBytes + teacher.shape.numParameters * bytesPerFloat + scoring;
+}
+
+/**
+ * Returns the parts of a model whose adapter is trained. Its weights have no gradients and no moments, and they are the
+ * reference.
+ */
+function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
+  const { training, scoring } = activationBytes(job, tree);
+  const [cache, opening] = [cacheBytes(job), openingShare * job.shape.numParameters * bytesPerFloat];
+  const teacher = job.teacher ? teacherBytes(job.teacher, tree) : 0;
+  const late = cache + training + teacher + (job.hasReference ? scoring : 0);
+  return [
+    ...openParts(job.shape),
+    { name: 'adapter', bytes: adapterCopies * job.trained * bytesPerFloat },
+    ...(job.hasReference ? [{ name: 'reference', bytes: scoring }] : []),
+    ...(teacher > 0 ? [{ name: 'teacher', bytes: teacher }] : []),
+    { name: 'keys and values', bytes: cache },
+    { name: 'activations', bytes: training },
+    { name: 'opening', bytes: Math.max(0, opening - late) },
+  ];
 }
 
 /**

@@ -18,11 +18,13 @@ import type {
 } from '@agentjet/core';
 import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
+import type { LoraOptions } from '../lora-options.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
 import { EmbeddedEngine } from './sampling/embedded-engine.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
 import type { SchedulerOptions } from './sampling/scheduler.js';
+import { createWeightsOpener, type WeightsOpener } from './sampling/open-weights.js';
 import { StepSessionFactory } from './sampling/step-session.js';
 
 export type LocalBackboneOptions = {
@@ -32,6 +34,10 @@ export type LocalBackboneOptions = {
   readonly engine: Partial<SchedulerOptions>;
   /** If absent, the backbone refuses trainStep, so the weights never change. */
   readonly optimizer?: OptimizerOptions;
+  /** If present, adapters are trained instead of all weights. */
+  readonly lora?: LoraOptions;
+  /** The seed of new adapters. Defaults to 1. */
+  readonly seed?: number;
   readonly threads: number;
   /** The limit of prompt plus completion, in tokens. It cannot exceed the model's own limit, which is the default. */
   readonly contextLength?: number;
@@ -44,6 +50,7 @@ export class LocalOnnxBackbone implements Backbone {
   readonly engine: EmbeddedEngine;
   readonly #options: LocalBackboneOptions;
   readonly #model: OnnxModel;
+  readonly #weights: WeightsOpener;
   #isClosed = false;
 
   constructor(model: OnnxModel, options: LocalBackboneOptions) {
@@ -52,15 +59,16 @@ export class LocalOnnxBackbone implements Backbone {
     this.#options = options;
     this.#model = model;
     const contextLength = Math.min(options.contextLength ?? Infinity, model.config.contextLength);
-    const shape = new StepSessionFactory(model.config, model.layout, { threads: options.threads, contextLength });
-    const open = async () => {
-      const { policyVersion } = model;
-      const session = await shape.open(asFloat32(model.parameters));
-      return { model: session, policyVersion, close: () => session.close() };
-    };
+    const layout = model.base?.layout ?? model.layout;
+    const shape = new StepSessionFactory(model.config, layout, {
+      threads: options.threads,
+      contextLength,
+      adapter: model.base?.adapter,
+    });
+    this.#weights = createWeightsOpener(model, shape);
     this.engine = new EmbeddedEngine(
-      { shape, open },
-      resolveEngineLimits(options.engine, countParameters(model.layout)),
+      { shape, open: () => this.#weights.open() },
+      resolveEngineLimits(options.engine, countParameters(layout)),
     );
   }
 
@@ -118,6 +126,7 @@ export class LocalOnnxBackbone implements Backbone {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.engine.close();
+    await this.#weights.close();
     await this.#model.close();
   }
 
@@ -128,16 +137,13 @@ export class LocalOnnxBackbone implements Backbone {
 
 /** Rejects with BackboneError `bad_model_files` or `unsupported_model`. */
 export async function openLocalOnnxBackbone(options: LocalBackboneOptions): Promise<LocalOnnxBackbone> {
-  const { modelDir, optimizer = idleOptimizer, threads } = options;
-  return new LocalOnnxBackbone(await openOnnxModel({ modelDir, optimizer, threads }), options);
+  const { modelDir, optimizer = idleOptimizer, threads, lora, seed = 1 } = options;
+  const adapter = lora === undefined ? {} : { adapter: { lora, seed } };
+  return new LocalOnnxBackbone(await openOnnxModel({ modelDir, optimizer, threads, ...adapter }), options);
 }
 
 function aborted(signal: AbortSignal | undefined): BackboneError {
   return new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', {
     cause: signal?.reason,
   });
-}
-
-function asFloat32(weights: Float32Array | Float64Array): Float32Array {
-  return weights instanceof Float32Array ? weights : Float32Array.from(weights);
 }

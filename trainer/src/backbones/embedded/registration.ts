@@ -1,5 +1,6 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
 import { embeddedCapabilities } from '../capabilities.js';
+import { readLora } from '../lora-options.js';
 
 /**
  * With `backbone: onnx` this process samples and trains on the CPU of this machine. No native code is loaded before the
@@ -17,16 +18,17 @@ export const onnx = defineBackbone({
   }),
   freeOnResume: ['num_threads'],
   capabilities: embeddedCapabilities,
-  allows: { 'lora.rank': [0] },
   loadEstimate: async () => (await import('./estimate-need.js')).estimateEmbedded,
   async open({ numThreads }, { config, modelDir, optimizer }) {
     const { createOnnxBackbone } = await import('./create-onnx-backbone.js');
+    const lora = readLora(config);
     return createOnnxBackbone({
       modelDir,
       seed: config.trainerCommon.seed,
       threads: numThreads,
       contextLength: config.rollout.maxModelLen,
       ...(optimizer === undefined ? { train: false } : { optimizer }),
+      ...(lora !== undefined && { lora }),
     });
   },
 });

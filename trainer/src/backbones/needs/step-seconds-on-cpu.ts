@@ -10,6 +10,8 @@ export type CpuRates = {
   /** The bytes of weights that all cores together read to sample one token of each answer. */
   readonly bytesPerSecond: number;
   readonly cores: number;
+  /** Whether only an adapter is trained. Defaults to false. */
+  readonly isAdapter?: boolean;
 };
 
 const bytesPerFloat = 4;
@@ -21,7 +23,7 @@ const bytesPerFloat = 4;
 export function stepSecondsOnCpu(
   { activeParameters, headParameters, numLayers, queryWidth, numParameters }: ModelShape,
   { tasks, promptTokens, episodes, episodesAtOnce, answerTokens, longestSample }: Workload,
-  { samplingFlops, trainingFlops, bytesPerSecond, cores }: CpuRates,
+  { samplingFlops, trainingFlops, bytesPerSecond, cores, isAdapter = false }: CpuRates,
 ): Required<Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds'>> {
   const [prompts, answers] = [tasks * promptTokens, episodes * answerTokens];
   const passes = Math.ceil(episodes / episodesAtOnce) * answerTokens;
@@ -30,7 +32,8 @@ export function stepSecondsOnCpu(
     { activeParameters, headParameters, numLayers, queryWidth },
     { prompts, answers, longestSample },
   );
-  const trainingSeconds = (3 * forward) / (trainingFlops * cores);
+  // Frozen weights have no gradients, so the third product of each matrix is left out.
+  const trainingSeconds = ((isAdapter ? 2 : 3) * forward) / (trainingFlops * cores);
   return { stepSeconds: reading + forward / (samplingFlops * cores) + trainingSeconds, trainingSeconds };
 }
 

@@ -11,6 +11,7 @@ import { BackboneError, parseJsonObject, tellOlderFormat } from '@agentjet/core'
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { exportModel } from '../../model-files/export-model.js';
 import { copyCompanions } from '../../model-files/model-folder.js';
+import { adapterConfigFile, adapterWeightsFile } from '../../model-files/read-adapter.js';
 import { readModelConfig } from '../../model-files/read-model-config.js';
 import { readTensorEntries } from '../../model-files/safetensors.js';
 import { readArchive } from './read-archive.js';
@@ -45,8 +46,6 @@ export type TinkerCheckpoint = {
 type Files = ReadonlyMap<string, Buffer>;
 
 const stateFile = path.join('trainer_state', 'tinker.json');
-const adapterConfig = 'adapter_config.json';
-const adapterWeights = 'adapter_model.safetensors';
 
 /**
  * Writes the tokenizer of the model folder, the adapter or weights that the server serves, and the path of its state.
@@ -56,7 +55,7 @@ export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckp
   const files = await download(checkpoint);
   try {
     await writeDirAtomically(dir, async (temporary) => {
-      if (checkpoint.isMerged && files.has(adapterConfig)) await writeMerged(temporary, files, checkpoint);
+      if (checkpoint.isMerged && files.has(adapterConfigFile)) await writeMerged(temporary, files, checkpoint);
       else await writeAsTheyAre(temporary, files, checkpoint);
       await mkdir(path.join(temporary, path.dirname(stateFile)), { recursive: true });
       await writeFile(path.join(temporary, stateFile), `${JSON.stringify(checkpoint.state, null, 2)}\n`);
@@ -73,7 +72,7 @@ type Folders = Pick<TinkerCheckpoint, 'modelDir' | 'baseDir'>;
 
 async function writeAsTheyAre(dir: string, files: Files, { modelDir, baseDir }: Folders): Promise<void> {
   await copyCompanions(modelDir, dir);
-  if (!files.has(adapterConfig))
+  if (!files.has(adapterConfigFile))
     await writeFile(path.join(dir, 'config.json'), JSON.stringify(await readModelConfig(modelDir), null, 2));
   for (const [name, content] of files) await writeFile(path.join(dir, name), content);
   await completeAdapterConfig(dir, baseDir);
@@ -118,10 +117,10 @@ async function download({ model, name, state, isMerged, notice }: TinkerCheckpoi
  * modules. peft would then use its default modules for the kind of model, and ignore the weights of all others.
  */
 async function completeAdapterConfig(dir: string, baseDir: string): Promise<void> {
-  const file = path.join(dir, adapterConfig);
+  const file = path.join(dir, adapterConfigFile);
   const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
   if (config === undefined) return;
-  const modules = config['target_modules'] ?? (await findModules(path.join(dir, adapterWeights)));
+  const modules = config['target_modules'] ?? (await findModules(path.join(dir, adapterWeightsFile)));
   const complete = { ...config, base_model_name_or_path: path.resolve(baseDir), target_modules: modules };
   await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
 }

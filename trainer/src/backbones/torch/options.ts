@@ -2,14 +2,8 @@ import path from 'node:path';
 import type { BackboneParts, OptimizerOptions } from '@agentjet/core';
 import { keptSecret } from '@agentjet/run-folder';
 import { idleOptimizer } from '../idle-optimizer.js';
+import { readLora, type LoraOptions } from '../lora-options.js';
 import type { TorchSection } from './registration.js';
-
-/** Trains LoRA adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. Needs peft. */
-export type LoraOptions = {
-  readonly rank: number;
-  readonly alpha?: number;
-  readonly targetModules?: readonly string[];
-};
 
 /**
  * The options that the worker's losses have in addition to core's LossOptions. Formulas and sources are in
@@ -104,6 +98,7 @@ export type TorchBackboneOptions = {
   readonly shardOver?: 'node' | 'all';
   /** Keeps weights and optimizer states in host memory (FSDP2). */
   readonly cpuOffload?: boolean;
+  /** Needs peft. */
   readonly lora?: LoraOptions;
   readonly loss?: TorchLossOptions;
   readonly inference?: TorchInferenceOptions;
@@ -159,7 +154,8 @@ export function toTorchOptions(
     notice,
   }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
 ): TorchBackboneOptions {
-  const { lora, rollout, trainerCommon } = config;
+  const { rollout, trainerCommon } = config;
+  const lora = readLora(config);
   const { python, token, launch, numNodes, listenPort, cudaGraphs, ...same } = torch;
   return {
     modelDir,
@@ -179,15 +175,7 @@ export function toTorchOptions(
       ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
       ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
     },
-    ...(lora.rank === 0
-      ? {}
-      : {
-          lora: {
-            rank: lora.rank,
-            alpha: lora.alpha,
-            ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
-          },
-        }),
+    ...(lora !== undefined && { lora }),
     ...(launch === 'attach' && {
       attach: {
         numNodes,

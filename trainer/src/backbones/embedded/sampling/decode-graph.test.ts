@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';
+import type { LoraOptions } from '../../lora-options.js';
+import { tensorsOf } from '../training/parameter-tensors.js';
 import { tinyConfigJson, tinyModel } from '../training/testing-model.js';
 import { createTestEngine } from './testing-engine.js';
 import { StepSessionFactory } from './step-session.js';
@@ -14,6 +16,7 @@ function randomIds(length: number, seed: number, vocabSize: number): Int32Array 
 
 describe.each([
   ['qwen2', {}],
+  ['qwen2 with an adapter', {}, { rank: 3, targetModules: ['q_proj', 'v_proj', 'o_proj', 'down_proj'] }],
   ['an untied head', { tie_word_embeddings: false }],
   ['qwen3, whose heads are normalized and wider than the model', { model_type: 'qwen3', head_dim: 6 }],
   ['llama without biases, one key head', { model_type: 'llama', num_key_value_heads: 1 }],
@@ -32,11 +35,16 @@ describe.each([
       },
     },
   ],
-])('sampling from %s', (_, configJson) => {
+])('sampling from %s', (_, configJson, lora?: LoraOptions) => {
   it.each([true, false])('gives the logprobs that training computes (fused %s)', async (isFused) => {
-    const model = tinyModel({ configJson });
-    const factory = new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64, isFused });
-    const session = await factory.open(Float32Array.from(model.parameters));
+    const model = tinyModel({ configJson, ...(lora && { lora }) });
+    const { base, layout, parameters } = model;
+    const options = { threads: 1, contextLength: 64, isFused, adapter: base?.adapter };
+    const factory = new StepSessionFactory(model.config, base?.layout ?? layout, options);
+    const session = await factory.open(
+      Float32Array.from(base?.weights ?? parameters),
+      base && tensorsOf(layout, parameters),
+    );
     const engine = createTestEngine(session, {
       maxBatchSize: 8,
       prefillTokens: 20,

@@ -17,6 +17,8 @@ import { rope } from '../training/layers/rope.js';
 import type { Rotation } from '../training/layers/rope.js';
 import type { ModelConfig } from '../training/model/model-config.js';
 import type { ParameterLayout } from '../training/model/parameter-layout.js';
+import type { AdapterForm } from '../training/adapter/adapter-form.js';
+import { addLowRank } from '../training/layers/low-rank.js';
 
 /**
  * The location under which the weights are passed as external data: one flat float32 buffer in the order of the layout.
@@ -26,11 +28,15 @@ export const weightsLocation = 'weights';
 /**
  * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, 1, T, S + T];
  * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, 1, S, headDim], keys then values
- * of each layer. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim] in the order of the past.
+ * of each layer. With an adapter also its A and B of each module. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim] in the order of the past.
  */
-export function decodeGraph(config: ModelConfig, layout: ParameterLayout, options: GraphOptions = {}): Graph {
+export function decodeGraph(
+  config: ModelConfig,
+  layout: ParameterLayout,
+  { adapter, ...options }: GraphOptions & { readonly adapter?: AdapterForm | undefined } = {},
+): Graph {
   const graph = new Graph(options);
-  graph.withoutGradient(() => new DecodeGraphBuilder(graph, config, layout).build());
+  graph.withoutGradient(() => new DecodeGraphBuilder(graph, config, { layout, adapter }).build());
   return graph;
 }
 
@@ -44,15 +50,21 @@ class DecodeGraphBuilder {
   readonly #graph: Graph;
   readonly #config: ModelConfig;
   readonly #layout: ParameterLayout;
+  readonly #adapter: AdapterForm | undefined;
   readonly #rotation: Rotation;
   readonly #bias: Value;
   readonly #weights = new Map<string, Value>();
   readonly #fresh: Value[] = [];
 
-  constructor(graph: Graph, config: ModelConfig, layout: ParameterLayout) {
+  constructor(
+    graph: Graph,
+    config: ModelConfig,
+    { layout, adapter }: { readonly layout: ParameterLayout; readonly adapter: AdapterForm | undefined },
+  ) {
     this.#graph = graph;
     this.#config = config;
     this.#layout = layout;
+    this.#adapter = adapter;
     const half = config.headDim / 2;
     const positions = graph.input('positions', ['B', 'T'], 'int32');
     graph.defineDim('N', ['B', 'T']);
@@ -93,7 +105,10 @@ class DecodeGraphBuilder {
     const { numHeads, numKvHeads, headDim } = this.#config;
     const prefix = `model.layers.${layer}.self_attn.`;
     const sizes = [numHeads, numKvHeads, numKvHeads].map((heads) => heads * headDim);
-    const [query, key, value] = split(this.#joinedProjection(prefix, hidden), sizes, 1);
+    const parts = split(this.#joinedProjection(prefix, hidden), sizes, 1);
+    const [query, key, value] = ['q_proj', 'k_proj', 'v_proj'].map((name, index) =>
+      this.#adapted(`${prefix}${name}`, { hidden, output: parts[index] }),
+    );
     if (query === undefined || key === undefined || value === undefined)
       throw new Error('A split into three has three parts.');
     const keys = this.#headsFirst(
@@ -168,10 +183,25 @@ class DecodeGraphBuilder {
 
   #linear(name: string, hidden: Value): Value {
     const hasBias = this.#layout.parameters.some((parameter) => parameter.name === `${name}.bias`);
-    return gemm(hidden, this.#weight(`${name}.weight`), {
+    const output = gemm(hidden, this.#weight(`${name}.weight`), {
       transposeRight: true,
       ...(hasBias && { bias: this.#weight(`${name}.bias`) }),
     });
+    return this.#adapted(name, { hidden, output });
+  }
+
+  /** Adds what the adapter of a projection computes, if there is one. */
+  #adapted<Output extends Value | undefined>(
+    module: string,
+    { hidden, output }: { readonly hidden: Value; readonly output: Output },
+  ): Output | Value {
+    if (output === undefined || this.#adapter?.modules.includes(module) !== true) return output;
+    const { layout, scale } = this.#adapter;
+    const input = (half: string): Value => {
+      const name = `${module}.lora_${half}.weight`;
+      return this.#graph.input(name, parameterOf(layout, name).shape);
+    };
+    return addLowRank(output, hidden, { a: input('A'), b: input('B'), scale });
   }
 
   /** Treats each head of [N, heads * headDim] separately. */
@@ -218,7 +248,7 @@ class DecodeGraphBuilder {
     const key = names.join('+');
     const known = this.#weights.get(key);
     if (known !== undefined) return known;
-    const parameters = names.map((name) => this.#parameter(name));
+    const parameters = names.map((name) => parameterOf(this.#layout, name));
     const [first] = parameters;
     if (first === undefined) throw new Error('A joined weight has at least one part.');
     const end = parameters.reduce(
@@ -232,12 +262,12 @@ class DecodeGraphBuilder {
     this.#weights.set(key, value);
     return value;
   }
+}
 
-  #parameter(name: string): ParameterLayout['parameters'][number] {
-    const parameter = this.#layout.parameters.find((candidate) => candidate.name === name);
-    if (parameter === undefined) throw new Error(`The layout has no parameter "${name}".`);
-    return parameter;
-  }
+function parameterOf(layout: ParameterLayout, name: string): ParameterLayout['parameters'][number] {
+  const parameter = layout.parameters.find((candidate) => candidate.name === name);
+  if (parameter === undefined) throw new Error(`The layout has no parameter "${name}".`);
+  return parameter;
 }
 
 function toInt64(value: Value): Value {

@@ -3,6 +3,7 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../training/model/model-config.js';
 import type { ParameterLayout } from '../training/model/parameter-layout.js';
+import type { AdapterForm } from '../training/adapter/adapter-form.js';
 import { ropeTables } from '../training/model/rope-tables.js';
 import { openSession, toTensor } from '../training/session.js';
 import { decodeGraph, weightsLocation } from './decode-graph.js';
@@ -14,6 +15,8 @@ import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './ste
  * to read the weights is added to it.
  */
 const passBytes = 4 * 2 ** 20;
+
+type Feeds = { readonly [input: string]: Tensor };
 
 /** Opens sessions over one decode graph, for any weights. */
 export class StepSessionFactory implements StepShape {
@@ -28,7 +31,12 @@ export class StepSessionFactory implements StepShape {
   constructor(
     config: ModelConfig,
     layout: ParameterLayout,
-    options: { readonly threads: number; readonly contextLength: number; readonly isFused?: boolean },
+    options: {
+      readonly threads: number;
+      readonly contextLength: number;
+      readonly isFused?: boolean;
+      readonly adapter?: AdapterForm | undefined;
+    },
   ) {
     this.vocabSize = config.vocabSize;
     this.contextLength = options.contextLength;
@@ -41,14 +49,17 @@ export class StepSessionFactory implements StepShape {
     this.#rotation = { cos: toTensor(Float32Array.from(cos), shape), sin: toTensor(Float32Array.from(sin), shape) };
   }
 
-  /** Opens a session over a copy of the weights, so later changes do not affect the session. */
-  async open(weights: Float32Array): Promise<StepSession> {
+  /**
+   * Opens a session over a copy of the weights, so later changes do not affect the session. An adapter is not copied:
+   * each pass reads its tensors again.
+   */
+  async open(weights: Float32Array, adapter: Feeds = {}): Promise<StepSession> {
     const data = new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength);
     const session = await openSession(this.#model, {
       threads: this.#threads,
       externalData: [{ path: weightsLocation, data }],
     });
-    return new StepSession(session, this, this.#rotation);
+    return new StepSession(session, this, { ...this.#rotation, ...adapter });
   }
 }
 
@@ -58,19 +69,19 @@ export class StepSession implements StepModel {
   readonly kvShape: KvShape;
   readonly passCost: number;
   readonly #session: InferenceSession;
-  readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
+  readonly #constantFeeds: Feeds;
 
   constructor(
     session: InferenceSession,
     { vocabSize, contextLength, kvShape, passCost }: StepShape,
-    rotation: { readonly cos: Tensor; readonly sin: Tensor },
+    constantFeeds: Feeds,
   ) {
     this.vocabSize = vocabSize;
     this.contextLength = contextLength;
     this.kvShape = kvShape;
     this.passCost = passCost;
     this.#session = session;
-    this.#rotation = rotation;
+    this.#constantFeeds = constantFeeds;
   }
 
   async run(input: StepInput): Promise<StepOutput> {
@@ -82,7 +93,7 @@ export class StepSession implements StepModel {
       last: toTensor(input.lastTokens, [numRows]),
       bias: toTensor(input.bias, [numRows, 1, 1, width, pastLength + width]),
       inverse_temperature: toTensor(input.inverseTemperatures, [numRows, 1]),
-      ...this.#rotation,
+      ...this.#constantFeeds,
     };
     for (const [index, past] of input.past.entries())
       feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, 1, pastLength, headDim]);

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readModelFolder, writeModelFolder } from '../../../model-files/model-folder.js';
 import { packTrees } from '../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../testing/random-samples.js';
-import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './model-checkpoint.js';
+import type { LoraOptions } from '../../lora-options.js';
+import { exportModel } from '../../../model-files/export-model.js';
+import { readTensorEntries } from '../../../model-files/safetensors.js';
+import { loadOnnxModel, openOnnxModel, saveOnnxModel, type OpenOnnxModelOptions } from './model-checkpoint.js';
 import { initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
 import { parameterLayout } from './model/parameter-layout.js';
@@ -43,7 +46,9 @@ const optimizer = {
   warmupSteps: 2,
   totalSteps: 20,
 };
-const open = () => openOnnxModel({ modelDir, optimizer, threads: 1 });
+const lora = { rank: 2, alpha: 6 };
+const open = (adapter?: OpenOnnxModelOptions['adapter']) =>
+  openOnnxModel({ modelDir, optimizer, threads: 1, ...(adapter && { adapter }) });
 
 function batchOf(step: number): TrainBatch {
   const samples = createRandomSamples(createRandom(step), { numRows: 12, maxLength: 8, vocabSize: 11, numEpisodes: 4 });
@@ -60,18 +65,83 @@ async function problemOf(work: Promise<unknown>): Promise<string> {
   return `${code}: ${message}`;
 }
 
-test('a resumed run logs the same metrics as one that was never interrupted, the frozen reference included', async () => {
-  const checkpoint = path.join(root, 'step-3');
-  const [whole, resumed] = [await open(), await open()];
-  for (let step = 0; step < 3; step++) await whole.trainStep(batchOf(step));
-  await saveOnnxModel(whole, { modelDir, dir: checkpoint });
-  await loadOnnxModel(resumed, checkpoint);
-  expect(resumed.policyVersion).toBe(3);
-  for (let step = 3; step < 6; step++)
-    expect(await resumed.trainStep(batchOf(step))).toEqual(await whole.trainStep(batchOf(step)));
-  expect(resumed.parameters).toEqual(whole.parameters);
-  await whole.close();
-  await resumed.close();
+test.each([
+  ['all weights', undefined, undefined],
+  ['an adapter', { lora, seed: 1 }, { lora, seed: 2 }],
+])(
+  'a resumed run of %s logs what it would have logged without a stop, the frozen reference included',
+  async (_, first, second) => {
+    const checkpoint = path.join(root, 'step-3');
+    const [whole, resumed] = [await open(first), await open(second)];
+    for (let step = 0; step < 3; step++) await whole.trainStep(batchOf(step));
+    await saveOnnxModel(whole, { modelDir, dir: checkpoint });
+    await loadOnnxModel(resumed, checkpoint);
+    expect(resumed.policyVersion).toBe(3);
+    for (let step = 3; step < 6; step++)
+      expect(await resumed.trainStep(batchOf(step))).toEqual(await whole.trainStep(batchOf(step)));
+    expect(resumed.parameters).toEqual(whole.parameters);
+    await whole.close();
+    await resumed.close();
+  },
+);
+
+test('an adapter is saved as peft does, and export merges it into its model', async () => {
+  await writeFile(path.join(modelDir, 'tokenizer.json'), '{}');
+  const model = await open({ lora: { ...lora, targetModules: ['q_proj', 'down_proj'] }, seed: 1 });
+  await model.trainStep(batchOf(1));
+  const dir = path.join(root, 'saved');
+  await saveOnnxModel(model, { modelDir, dir });
+  expect((await readdir(dir)).toSorted()).toEqual([
+    'adapter_config.json',
+    'adapter_model.safetensors',
+    'tokenizer.json',
+    'trainer_state',
+  ]);
+  expect(JSON.parse(await readFile(path.join(dir, 'adapter_config.json'), 'utf8'))).toEqual({
+    peft_type: 'LORA',
+    task_type: 'CAUSAL_LM',
+    base_model_name_or_path: modelDir,
+    r: 2,
+    lora_alpha: 6,
+    lora_dropout: 0,
+    bias: 'none',
+    target_modules: ['q_proj', 'down_proj'],
+    inference_mode: true,
+  });
+  const names = (await readTensorEntries(path.join(dir, 'adapter_model.safetensors'))).map(({ name }) => name);
+  expect(names[0]).toBe('base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight');
+  expect(names).toHaveLength(2 * 2 * 2);
+  const merged = path.join(root, 'merged');
+  expect(await exportModel(dir, merged)).toMatchObject({ numMerged: 4 });
+  const whole = await openOnnxModel({ modelDir: merged, optimizer, threads: 1 });
+  const rows = [{ ids: Int32Array.of(1, 5, 2, 8, 3) }];
+  const [found, base] = [await whole.logprobs(rows), await (await open()).logprobs(rows)];
+  for (const [index, logprob] of (await model.logprobs(rows))[0]?.entries() ?? [])
+    expect(found[0]?.[index]).toBeCloseTo(logprob, 5);
+  expect(Math.abs((found[0]?.[4] ?? 0) - (base[0]?.[4] ?? 0))).toBeGreaterThan(1e-4);
+  await Promise.all([model.close(), whole.close()]);
+});
+
+test('a checkpoint of other lora settings is refused and the model stays usable', async () => {
+  const [whole, adapted] = [await open(), await open({ lora, seed: 1 })];
+  const dirs = { whole: path.join(root, 'whole'), adapted: path.join(root, 'adapted') };
+  await saveOnnxModel(whole, { modelDir, dir: dirs.whole });
+  await saveOnnxModel(adapted, { modelDir, dir: dirs.adapted });
+  expect(await problemOf(loadOnnxModel(whole, dirs.adapted))).toContain('it has an adapter (LoRA), but all weights');
+  expect(await problemOf(loadOnnxModel(adapted, dirs.whole))).toContain('it has no adapter_config.json');
+  const cases: readonly (readonly [LoraOptions, string])[] = [
+    [{ rank: 3, alpha: 9 }, 'lora_A.weight" has shape [2, 8], not [3, 8]'],
+    [{ rank: 2, alpha: 2 }, 'its scale (alpha / rank) is 3, not 1'],
+    [{ ...lora, targetModules: ['q_proj'] }, 'it changes 14 matrices, not 2'],
+  ];
+  for (const [settings, message] of cases) {
+    const other = await open({ lora: settings, seed: 1 });
+    const before = other.parameters.slice();
+    expect(await problemOf(loadOnnxModel(other, dirs.adapted))).toContain(message);
+    expect(other.parameters).toEqual(before);
+    await other.close();
+  }
+  await Promise.all([whole.close(), adapted.close()]);
 });
 
 test('a saved folder is a model like the one it came from, in single precision', async () => {

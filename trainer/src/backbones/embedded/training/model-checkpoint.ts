@@ -3,48 +3,50 @@
  * continue.
  */
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
-import { BackboneError, parseJsonObject } from '@agentjet/core';
+import { BackboneError } from '@agentjet/core';
 import type { OptimizerOptions } from '@agentjet/core';
+import { readAdapter } from '../../../model-files/read-adapter.js';
 import { readModelFolder, readTensor, writeModelFolder } from '../../../model-files/model-folder.js';
-import { readTensorEntries, readTensorInto, writeSafetensors } from '../../../model-files/safetensors.js';
 import { parseModelConfig } from './model/model-config.js';
 import { countParameters, parameterLayout } from './model/parameter-layout.js';
 import { OnnxModel } from './onnx-model.js';
 import type { ModelFolder } from '../../../model-files/model-folder.js';
-import type { NamedTensor } from '../../../model-files/safetensors.js';
+import type { LoraOptions } from '../../lora-options.js';
+import { loadAdapter, saveAdapter } from './adapter/adapter-checkpoint.js';
+import { adapterForm } from './adapter/adapter-form.js';
+import { initialAdapter } from './adapter/initial-adapter.js';
+import { namedTensors, readState, writeTrainerState } from './trainer-state.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
-import type { FloatArray } from './optimizer/optimizer-memory.js';
 
 export type OpenOnnxModelOptions = {
   readonly modelDir: string;
   readonly optimizer: OptimizerOptions;
   readonly threads?: number;
+  /** If present, new adapters are trained instead of all weights. */
+  readonly adapter?: { readonly lora: LoraOptions; readonly seed: number };
 };
-
-const stateDir = 'trainer_state';
-const momentsFile = 'moments.safetensors';
-const stepFile = 'state.json';
-const momentNames = ['firstMoments', 'secondMoments'] as const;
 
 /**
  * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The folder is read a second time when a KL term
  * first needs the frozen reference.
  */
-export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxModelOptions): Promise<OnnxModel> {
+export async function openOnnxModel(options: OpenOnnxModelOptions): Promise<OnnxModel> {
+  const { modelDir, optimizer, threads, adapter } = options;
   const folder = await readModelFolder(modelDir);
   const config = parseModelConfig(folder.config);
   const layout = parameterLayout(config);
   refuseTooLarge(modelDir, layout);
   const readWeights = () => readParameters(folder, layout);
+  const shared = { config, optimizer, ...(threads === undefined ? {} : { threads }) };
+  if (adapter === undefined)
+    return new OnnxModel({ ...shared, weights: await readWeights(), readReference: readWeights });
+  const form = adapterForm(layout, adapter.lora);
   return new OnnxModel({
-    config,
-    weights: await readWeights(),
-    optimizer,
-    readReference: readWeights,
-    ...(threads === undefined ? {} : { threads }),
+    ...shared,
+    weights: initialAdapter(form, adapter.seed),
+    base: { adapter: form, layout, weights: await readWeights() },
   });
 }
 
@@ -59,13 +61,14 @@ function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
 }
 
 /**
- * Writes a model folder with `trainer_state/` inside, whole or not at all. Tokenizer files come from `modelDir`.
- * Rejects with BackboneError `checkpoint`.
+ * Writes a model folder, or the folder of an adapter, with `trainer_state/` inside, whole or not at all. Tokenizer files
+ * come from `modelDir`. Rejects with BackboneError `checkpoint`.
  */
 export async function saveOnnxModel(
   model: OnnxModel,
   options: { readonly modelDir: string; readonly dir: string },
 ): Promise<void> {
+  if (model.base !== undefined) return await saveAdapter(model, model.base.adapter, options);
   const { config } = await readModelFolder(options.modelDir);
   await model.withState((state) =>
     writeModelFolder(options.dir, {
@@ -73,13 +76,7 @@ export async function saveOnnxModel(
       config: { ...config, torch_dtype: 'float32', ...('dtype' in config ? { dtype: 'float32' } : {}) },
       tensors: namedTensors(model.layout, state.parameters),
       companionsFrom: options.modelDir,
-      writeMore: async (temporaryDir) => {
-        await mkdir(path.join(temporaryDir, stateDir));
-        const moments = momentNames.flatMap((moment) => namedTensors(model.layout, state[moment], `${moment}.`));
-        await writeSafetensors(path.join(temporaryDir, stateDir, momentsFile), moments);
-        const progress = { format: 1, step: state.step, policy_version: state.policyVersion };
-        await writeFile(path.join(temporaryDir, stateDir, stepFile), `${JSON.stringify(progress, null, 2)}\n`);
-      },
+      writeMore: (temporaryDir) => writeTrainerState(temporaryDir, model.layout, state),
     }),
   );
 }
@@ -89,63 +86,22 @@ export async function saveOnnxModel(
  * `bad_model_files` or `checkpoint`.
  */
 export async function loadOnnxModel(model: OnnxModel, dir: string): Promise<void> {
+  if (model.base !== undefined) return await loadAdapter(model, model.base.adapter, dir);
+  await refuseAdapter(dir);
   const folder = await readModelFolder(dir);
-  const progress = await readProgress(dir);
-  const parameters = await readParameters(folder, model.layout);
-  const [firstMoments, secondMoments] = await readMoments(dir, model.layout);
-  await model.restore({ parameters, firstMoments, secondMoments, ...progress });
+  await model.restore(await readState(dir, model.layout, () => readParameters(folder, model.layout)));
+}
+
+async function refuseAdapter(dir: string): Promise<void> {
+  if ((await readAdapter(dir)) === undefined) return;
+  throw new BackboneError(
+    'checkpoint',
+    `Cannot resume from ${path.resolve(dir)}: it has an adapter (LoRA), but all weights are trained here (lora.rank is 0). Resume with the lora settings of the run that saved it.`,
+  );
 }
 
 async function readParameters(folder: ModelFolder, layout: ParameterLayout): Promise<Float32Array> {
   const weights = new Float32Array(layout.length);
   for (const tensor of namedTensors(layout, weights)) await readTensor(folder, tensor);
   return weights;
-}
-
-async function readMoments(dir: string, layout: ParameterLayout): Promise<readonly [Float32Array, Float32Array]> {
-  const file = path.join(dir, stateDir, momentsFile);
-  const entries = new Map((await readTensorEntries(file)).map((entry) => [entry.name, entry]));
-  const moments = [new Float32Array(layout.length), new Float32Array(layout.length)] as const;
-  for (const [index, moment] of momentNames.entries()) {
-    for (const { name, data } of namedTensors(layout, moments[index === 0 ? 0 : 1], `${moment}.`)) {
-      const entry = entries.get(name);
-      if (entry === undefined || entry.numBytes !== data.byteLength)
-        throw new BackboneError(
-          'checkpoint',
-          `${file} has no tensor "${name}" of ${data.length} numbers, so it was saved from another model. Resume with the model that the checkpoint was trained from.`,
-        );
-      await readTensorInto(entry, data);
-    }
-  }
-  return moments;
-}
-
-async function readProgress(dir: string): Promise<{ readonly step: number; readonly policyVersion: number }> {
-  const file = path.join(dir, stateDir, stepFile);
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new BackboneError(
-      'checkpoint',
-      `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but not a checkpoint.`,
-      { cause },
-    );
-  });
-  const { step, policy_version: policyVersion } = parseJsonObject(text) ?? {};
-  if (isCount(step) && isCount(policyVersion)) return { step, policyVersion };
-  throw new BackboneError(
-    'checkpoint',
-    `Cannot resume from ${path.resolve(dir)}: ${stateDir}/${stepFile} is damaged (${JSON.stringify(text.slice(0, 80))}).`,
-  );
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-function namedTensors(layout: ParameterLayout, buffer: FloatArray, prefix = ''): readonly NamedTensor[] {
-  if (!(buffer instanceof Float32Array)) throw new Error('Only single precision is saved.');
-  return layout.parameters.map(({ name, shape, offset, size }) => ({
-    name: `${prefix}${name}`,
-    shape,
-    data: buffer.subarray(offset, offset + size),
-  }));
 }

@@ -34,6 +34,7 @@ import { TermReports } from './microbatches/term-reports.js';
 import { treesOfPack } from './microbatches/trees-of-pack.js';
 import type { ModelConfig } from './model/model-config.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
+import type { FrozenBase } from './adapter/frozen-base.js';
 import type { FloatArray, OptimizerMemory } from './optimizer/optimizer-memory.js';
 import type { TrainingOutputs } from './microbatches/graph-runner.js';
 import type { MicrobatchArrays } from './microbatches/microbatch-arrays.js';
@@ -42,14 +43,22 @@ import type { StepSums } from './microbatches/step-sums.js';
 
 export type OnnxModelOptions = {
   readonly config: ModelConfig;
-  /** Shape [layout.length], laid out by parameterLayout(config). The array is copied. */
+  /**
+   * The trained parameters, shape [layout.length], laid out by parameterLayout(config), or by the adapter of `base`. The
+   * array is copied.
+   */
   readonly weights: FloatArray;
+  /** If present, only an adapter of these weights is trained. Their precision must be `precision`. */
+  readonly base?: FrozenBase;
   readonly optimizer: OptimizerOptions;
   /** Threads inside one operator. Defaults to 2. */
   readonly threads?: number;
   /** Use double precision only to verify results. It is slow and uses only standard operators. */
   readonly precision?: 'float32' | 'float64';
-  /** The weights of the frozen reference of the KL term, read at first use. Defaults to `weights`. */
+  /**
+   * The weights of the frozen reference of the KL term, read at first use. Defaults to `weights`. With an adapter, the
+   * reference is the base, and this option has no effect.
+   */
   readonly readReference?: () => Promise<FloatArray>;
   /** The limits by which batches are cut to fit this machine. They do not change results. */
   readonly limits?: Partial<MicrobatchLimits>;
@@ -67,7 +76,10 @@ export type OnnxModelState = {
 
 export class OnnxModel {
   readonly config: ModelConfig;
+  /** The layout of the trained parameters. */
   readonly layout: ParameterLayout;
+  /** Undefined if all weights are trained. */
+  readonly base: FrozenBase | undefined;
   readonly #optimizer: OptimizerOptions;
   readonly #memory: OptimizerMemory;
   readonly #runner: GraphRunner;
@@ -88,15 +100,17 @@ export class OnnxModel {
     precision = 'float32',
     readReference,
     limits,
+    base,
   }: OnnxModelOptions) {
     this.config = config;
-    this.layout = parameterLayout(config);
+    this.base = base;
+    this.layout = base?.adapter.layout ?? parameterLayout(config);
     this.#optimizer = optimizer;
     this.#memory = createOptimizerMemory(this.layout.length, precision);
     this.#memory.parameters.set(weights);
-    this.#runner = new GraphRunner({ config, layout: this.layout, precision, threads });
+    this.#runner = new GraphRunner({ config, layout: this.layout, base, precision, threads });
     this.#feeds = new FeedWriter(config, precision);
-    this.#readReference = readReference ?? copyLater(weights);
+    this.#readReference = base === undefined ? (readReference ?? copyLater(weights)) : noAdapter(this.layout);
     this.#limits = { ...microbatchLimits(config), ...limits };
   }
 
@@ -324,6 +338,11 @@ export class OnnxModel {
 function copyLater(weights: FloatArray): () => Promise<FloatArray> {
   const copy = weights.slice();
   return async () => copy;
+}
+
+/** If A and B are 0, the model computes what its base computes. */
+function noAdapter({ length }: ParameterLayout): () => Promise<FloatArray> {
+  return async () => new Float32Array(length);
 }
 
 function toPrecisionOf(like: FloatArray, weights: FloatArray): FloatArray {

@@ -2,6 +2,8 @@
 
 import { createRandom } from '@agentjet/core';
 import type { LossOptions, Sample } from '@agentjet/core';
+import type { LoraOptions } from '../../lora-options.js';
+import { adapterForm } from './adapter/adapter-form.js';
 import { initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
 import { parameterLayout } from './model/parameter-layout.js';
@@ -42,11 +44,14 @@ export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'pre
   readonly configJson?: object;
   /** Selects the weights of the frozen reference: the initial ones, or other random ones (the default). */
   readonly reference?: 'initial' | 'other';
+  /** Trains an adapter whose A and B are both random. */
+  readonly lora?: LoraOptions;
 };
 
 /** All weights are random, and large enough to keep every gradient far from zero. Norms are around one. */
-export function tinyModel({ configJson, reference = 'other', ...options }: TinyModelOptions = {}): OnnxModel {
+export function tinyModel({ configJson, reference = 'other', lora, ...options }: TinyModelOptions = {}): OnnxModel {
   const config = parseModelConfig({ ...tinyConfigJson, ...configJson });
+  if (lora !== undefined) return tinyAdapter(config, lora, options);
   const ofReference = reference === 'other' ? { readReference: async () => lively(config, 2) } : {};
   return new OnnxModel({
     config,
@@ -54,6 +59,20 @@ export function tinyModel({ configJson, reference = 'other', ...options }: TinyM
     optimizer: plainOptimizer,
     threads: 1,
     ...ofReference,
+    ...options,
+  });
+}
+
+function tinyAdapter(config: ModelConfig, lora: LoraOptions, options: Partial<OnnxModelOptions>): OnnxModel {
+  const layout = parameterLayout(config);
+  const adapter = adapterForm(layout, lora);
+  const base = lively(config, 1);
+  return new OnnxModel({
+    config,
+    weights: initialWeights(config, adapter.layout, { seed: 3, standardDeviation: 0.3 }),
+    base: { adapter, layout, weights: options.precision === 'float64' ? Float64Array.from(base) : base },
+    optimizer: plainOptimizer,
+    threads: 1,
     ...options,
   });
 }

@@ -11,10 +11,12 @@ import {
   scoringGraph,
   trainingGraph,
 } from '../model/training-graph.js';
-import { openSession, toTensor } from '../session.js';
+import { tensorsOf, viewOf } from '../parameter-tensors.js';
+import { openSession } from '../session.js';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { ParameterLayout } from '../model/parameter-layout.js';
+import type { FrozenBase } from '../adapter/frozen-base.js';
 import type { GridForm } from '../model/sequence-inputs.js';
 import type { LossForm } from '../model/loss-form.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
@@ -32,7 +34,9 @@ export type TrainingOutputs = {
 
 export type GraphRunnerOptions = {
   readonly config: ModelConfig;
+  /** The layout of the trained parameters. */
   readonly layout: ParameterLayout;
+  readonly base: FrozenBase | undefined;
   readonly precision: 'float32' | 'float64';
   readonly threads: number;
 };
@@ -44,9 +48,12 @@ const embeddingName = 'model.embed_tokens.weight';
 export class GraphRunner {
   readonly #options: GraphRunnerOptions;
   readonly #sessions = new Map<string, Promise<InferenceSession>>();
+  readonly #frozen: Feeds;
 
   constructor(options: GraphRunnerOptions) {
     this.#options = options;
+    const { base } = options;
+    this.#frozen = base === undefined ? {} : tensorsOf(base.layout, base.weights);
   }
 
   /** Shape [M]; only a forward pass has it. */
@@ -69,7 +76,7 @@ export class GraphRunner {
     return floats(outputs['probabilities']);
   }
 
-  /** Overwrites `gradients` with the gradient of every parameter. */
+  /** Overwrites `gradients` with the gradient of every trained parameter. */
   async train(
     form: LossForm,
     request: {
@@ -90,7 +97,7 @@ export class GraphRunner {
       { ...feeds, ...this.#parameterTensors(parameters) },
       this.#fetches(session, gradients),
     );
-    this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
+    if (this.#options.base === undefined) this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
     return {
       loss: Number(outputs['loss']?.data[0]),
       logprobs: floats(outputs['logprobs']),
@@ -106,9 +113,9 @@ export class GraphRunner {
   }
 
   #gridForm(feeds: Feeds): GridForm {
-    const { config, layout } = this.#options;
+    const { config, layout, base } = this.#options;
     const [hasPaths, isMixed, isCut] = ['path_tokens' in feeds, 'scaled_rows' in feeds, 'kept_bias' in feeds];
-    return { config, layout, hasPaths, isMixed, isCut };
+    return { config, layout: base?.layout ?? layout, adapter: base?.adapter, hasPaths, isMixed, isCut };
   }
 
   #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {
@@ -119,9 +126,7 @@ export class GraphRunner {
   }
 
   #parameterTensors(buffer: FloatArray): Feeds {
-    return Object.fromEntries(
-      this.#options.layout.parameters.map((parameter) => [parameter.name, viewOf(buffer, parameter)]),
-    );
+    return { ...this.#frozen, ...tensorsOf(this.#options.layout, buffer) };
   }
 
   /** Returns a tensor over memory that a fetch writes in place. */
@@ -163,10 +168,6 @@ async function run(session: InferenceSession, feeds: Feeds, fetches?: Fetches): 
       { cause: error },
     );
   }
-}
-
-function viewOf(buffer: FloatArray, { offset, size, shape }: ParameterLayout['parameters'][number]): Tensor {
-  return toTensor(buffer.subarray(offset, offset + size), shape);
 }
 
 function floats(tensor: Tensor | undefined): FloatArray {

@@ -8,6 +8,7 @@ import { gemm } from '../graph/matmul.js';
 import { concat, reshape, transpose } from '../graph/reshape.js';
 import { dimAt } from '../graph/value.js';
 import { attention } from '../layers/attention.js';
+import { addLowRank } from '../layers/low-rank.js';
 import { pathGather } from '../layers/path-gather.js';
 import { rmsNorm } from '../layers/rms-norm.js';
 import { rope } from '../layers/rope.js';
@@ -29,13 +30,20 @@ export type DecoderInputs = {
    */
   readonly bias: Value;
   readonly paths: PathInputs | undefined;
+  /** The scale of the adapters among the parameters. */
+  readonly adapterScale: number;
 };
 
 /** Returns hidden states [N, hiddenSize] after the last norm. */
 export function decoder(config: ModelConfig, parameters: ParameterValues, inputs: DecoderInputs): Value {
   let hidden = inputs.embedded;
   for (let layer = 0; layer < config.numLayers; layer++) {
-    const block: Block = { config, parameters, prefix: `model.layers.${layer}.` };
+    const block: Block = {
+      config,
+      parameters,
+      prefix: `model.layers.${layer}.`,
+      adapterScale: inputs.adapterScale,
+    };
     hidden = add(hidden, selfAttention(block, normalized(block, 'input_layernorm', hidden), inputs));
     hidden = add(hidden, feedForward(block, normalized(block, 'post_attention_layernorm', hidden)));
   }
@@ -49,16 +57,23 @@ export function parameter(parameters: ParameterValues, name: string): Value {
   return value;
 }
 
-type Block = { readonly config: ModelConfig; readonly parameters: ParameterValues; readonly prefix: string };
+type Block = {
+  readonly config: ModelConfig;
+  readonly parameters: ParameterValues;
+  readonly prefix: string;
+  readonly adapterScale: number;
+};
 
 function normalized({ config, parameters, prefix }: Block, name: string, hidden: Value): Value {
   return rmsNorm(hidden, parameter(parameters, `${prefix}${name}.weight`), config.rmsNormEpsilon);
 }
 
-function linear({ parameters, prefix }: Block, name: string, input: Value): Value {
+function linear({ parameters, prefix, adapterScale: scale }: Block, name: string, input: Value): Value {
   const bias = parameters.get(`${prefix}${name}.bias`);
   const weight = parameter(parameters, `${prefix}${name}.weight`);
-  return gemm(input, weight, { transposeRight: true, ...(bias === undefined ? {} : { bias }) });
+  const output = gemm(input, weight, { transposeRight: true, ...(bias === undefined ? {} : { bias }) });
+  const [a, b] = [parameters.get(`${prefix}${name}.lora_A.weight`), parameters.get(`${prefix}${name}.lora_B.weight`)];
+  return a === undefined || b === undefined ? output : addLowRank(output, input, { a, b, scale });
 }
 
 function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: DecoderInputs): Value {

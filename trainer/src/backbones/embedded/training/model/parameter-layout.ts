@@ -90,13 +90,13 @@ function layers(
  * A parameter directly follows the previous one if both belong to the same projection. Otherwise it begins at the next
  * aligned offset.
  */
-function place(
+export function place(
   shaped: readonly Shaped[],
   start: number,
 ): { readonly placed: readonly Parameter[]; readonly end: number } {
   let offset = start;
   const placed = shaped.map(({ name, shape }) => {
-    if (!/\.[kv]_proj\./.test(name)) offset = align(offset);
+    if (!/\.[kv]_proj\.(weight|bias)$/.test(name)) offset = align(offset);
     const size = shape.reduce((product, dim) => product * dim, 1);
     const parameter = { name, shape, offset, size };
     offset += size;

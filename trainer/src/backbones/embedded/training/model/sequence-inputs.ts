@@ -11,9 +11,11 @@ import type { Graph } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 import type { ModelConfig } from './model-config.js';
 import type { ParameterLayout } from './parameter-layout.js';
+import type { AdapterForm } from '../adapter/adapter-form.js';
 
 export type ScoredTokens = {
-  readonly parameters: ReadonlyMap<string, Value>;
+  /** The parameters that take gradients. */
+  readonly trained: ReadonlyMap<string, Value>;
   /** Shape [N, hiddenSize]: the embedding row of each token. */
   readonly embedded: Value;
   /** int32 [M]. */
@@ -30,6 +32,8 @@ export type ScoredTokens = {
 export type GridForm = {
   readonly config: ModelConfig;
   readonly layout: ParameterLayout;
+  /** If present, only the adapter is trained. */
+  readonly adapter: AdapterForm | undefined;
   readonly hasPaths: boolean;
   /** True if rows have their own temperatures. */
   readonly isMixed: boolean;
@@ -45,19 +49,23 @@ export type GridForm = {
  * int32 [R] (which of the U) and inverse_temperatures [R, 1]; pair_rows then point at those R rows, and so do the
  * entropies. With rows that are cut, also kept_bias [R, V], which is added to the logits.
  */
-export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed, isCut }: GridForm): ScoredTokens {
-  const parameters = parameterInputs(graph, layout);
+export function scoredTokens(
+  graph: Graph,
+  { config, layout, adapter, hasPaths, isMixed, isCut }: GridForm,
+): ScoredTokens {
+  const trained = parameterInputs(graph, adapter?.layout ?? layout);
+  const parameters = adapter === undefined ? trained : new Map([...frozenInputs(graph, layout), ...trained]);
   const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
   const tokens = graph.defineDim('N', ['B', 'T']);
   const embedding = parameter(parameters, 'model.embed_tokens.weight');
-  const embedded = graph.track(
-    graph.node('Gather', [embedding, reshape(ids, [tokens])], { shape: [tokens, config.hiddenSize] }),
-  );
+  const rows = graph.node('Gather', [embedding, reshape(ids, [tokens])], { shape: [tokens, config.hiddenSize] });
+  const embedded = adapter === undefined ? graph.track(rows) : rows;
   const hidden = decoder(config, parameters, {
     embedded,
     rotation: rotationInputs(graph, config, positions),
     bias: graph.input('bias', ['B', 1, 'T', hasPaths ? 'keys' : 'T']),
     paths: hasPaths ? pathInputs(graph, tokens) : undefined,
+    adapterScale: adapter?.scale ?? 1,
   });
   const predicting = gatherUnique(
     hidden,
@@ -75,7 +83,7 @@ export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed, 
   const logits = gemm(scaled, head, { transposeRight: true });
   const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
   const kept = isCut ? add(logits, graph.input('kept_bias', ['R', config.vocabSize])) : logits;
-  return { parameters, embedded, pairRows, logits, ...tokenLogprobs({ logits: kept, rows: pairRows, targets }) };
+  return { trained, embedded, pairRows, logits, ...tokenLogprobs({ logits: kept, rows: pairRows, targets }) };
 }
 
 function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
@@ -87,6 +95,11 @@ function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
     { attributes: { to: 7 } },
   );
   return { cos, sin, positions: positions64 };
+}
+
+/** Declares an input without a gradient for each entry of the layout. */
+function frozenInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
+  return new Map(layout.parameters.map(({ name, shape }) => [name, graph.input(name, shape)]));
 }
 
 /** Declares a parameter input for each entry of the layout. */

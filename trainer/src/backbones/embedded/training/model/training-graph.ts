@@ -64,7 +64,7 @@ export function distributionGraph(grid: GridForm, options: GraphOptions = {}): G
  * [M] and kl_coef; with an entropy bonus entropy_coef. Outputs: loss; logprobs [M]; entropies [U]; kl [M] with a KL
  * term; the gradient of every parameter, except that the gradient of the embedding's input side is returned as the
  * gradient of `embedded` [N, hiddenSize]. Adding these N rows to the table is faster outside of the graph than a
- * scatter inside.
+ * scatter inside. With an adapter, the only gradients are those of the adapter.
  */
 export function trainingGraph(grid: GridForm, form: LossForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
@@ -73,7 +73,8 @@ export function trainingGraph(grid: GridForm, form: LossForm, options: GraphOpti
   graph.output('loss', loss);
   graph.output('logprobs', scored.logprobs);
   graph.output('entropies', scored.entropies);
-  outputGradients(graph, { isTied: grid.config.isTied, scored, loss });
+  if (grid.adapter === undefined) outputGradients(graph, { isTied: grid.config.isTied, scored, loss });
+  else outputNamed(graph, [...scored.trained.keys()], graph.backward(loss, [...scored.trained.values()]));
   return graph;
 }
 
@@ -81,11 +82,18 @@ function outputGradients(
   graph: Graph,
   { isTied, scored, loss }: { readonly isTied: boolean; readonly scored: ScoredTokens; readonly loss: Value },
 ): void {
-  const inGraph = [...scored.parameters].filter(([name]) => isTied || name !== 'model.embed_tokens.weight');
+  const inGraph = [...scored.trained].filter(([name]) => isTied || name !== 'model.embed_tokens.weight');
   const [ofEmbedded, ...ofParameters] = graph.backward(loss, [scored.embedded, ...inGraph.map(([, value]) => value)]);
   if (ofEmbedded !== undefined) graph.output(embeddedGradientName, ofEmbedded);
-  for (const [index, gradient] of ofParameters.entries())
-    graph.output(gradientName(inGraph[index]?.[0] ?? ''), gradient);
+  outputNamed(
+    graph,
+    inGraph.map(([name]) => name),
+    ofParameters,
+  );
+}
+
+function outputNamed(graph: Graph, names: readonly string[], gradients: readonly Value[]): void {
+  for (const [index, gradient] of gradients.entries()) graph.output(gradientName(names[index] ?? ''), gradient);
 }
 
 function sftLoss(graph: Graph, { logprobs }: ScoredTokens): Value {

@@ -1,0 +1,48 @@
+/** Opens the present weights of a model for sampling. */
+
+import type { OnnxModel } from '../training/onnx-model.js';
+import { tensorsOf } from '../training/parameter-tensors.js';
+import type { OpenWeights } from './embedded-engine.js';
+import type { StepSession, StepSessionFactory } from './step-session.js';
+
+export type WeightsOpener = {
+  open(): Promise<OpenWeights>;
+  /** Closes what several versions of the weights share. */
+  close(): Promise<void>;
+};
+
+export function createWeightsOpener(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
+  return model.base === undefined ? openingEachVersion(model, factory) : openingOnce(model, factory);
+}
+
+function openingEachVersion(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
+  const open = async (): Promise<OpenWeights> => {
+    const { policyVersion } = model;
+    const session = await factory.open(asFloat32(model.parameters));
+    return { model: session, policyVersion, close: () => session.close() };
+  };
+  return { open, close: async () => undefined };
+}
+
+/** A step changes only the adapter, which is an input of the graph. So one session serves all versions. */
+function openingOnce(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
+  const { base, layout, parameters } = model;
+  let opened: Promise<StepSession> | undefined;
+  const openSession = async (): Promise<StepSession> => {
+    try {
+      return await factory.open(asFloat32(base?.weights ?? parameters), tensorsOf(layout, parameters));
+    } catch (error) {
+      opened = undefined;
+      throw error;
+    }
+  };
+  const open = async (): Promise<OpenWeights> => {
+    const session = await (opened ??= openSession());
+    return { model: session, policyVersion: model.policyVersion, close: async () => undefined };
+  };
+  return { open, close: async () => (await opened)?.close() };
+}
+
+function asFloat32(weights: Float32Array | Float64Array): Float32Array {
+  return weights instanceof Float32Array ? weights : Float32Array.from(weights);
+}

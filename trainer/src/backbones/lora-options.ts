@@ -1,0 +1,23 @@
+import type { CommonConfig } from '@agentjet/core';
+
+/** Trains low-rank adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. */
+export type LoraOptions = {
+  readonly rank: number;
+  /** Defaults to 32. */
+  readonly alpha?: number;
+  /**
+   * The layers that get an adapter, by the last parts of their names, or `all-linear` alone. Defaults to the
+   * projections of attention and feed-forward.
+   */
+  readonly targetModules?: readonly string[];
+};
+
+/** Returns undefined if all weights are trained. */
+export function readLora({ lora }: Pick<CommonConfig, 'lora'>): LoraOptions | undefined {
+  if (lora.rank === 0) return undefined;
+  return {
+    rank: lora.rank,
+    alpha: lora.alpha,
+    ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
+  };
+}
