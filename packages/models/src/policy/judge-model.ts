@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os';
-import { BackboneError, sectionOf, type CommonConfig, formatBytes, type MeasuredLengths } from '@agentjet/core';
-import { readModelConfig } from '@agentjet/trainer';
+import {
+  BackboneError,
+  sectionOf,
+  type CommonConfig,
+  formatBytes,
+  type MeasuredLengths,
+  quoteForShell,
+} from '@agentjet/core';
+import { readBaseModel, readModelConfig } from '@agentjet/trainer';
 import type { JobListener } from '@agentjet/records';
 import type { BackboneEntry } from '@agentjet/inputs';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
@@ -68,6 +75,7 @@ export async function judgeModel(
   const { readsWeights = true } = backbone;
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
+  if (trains && readsWeights) await refuseAdapter(described);
   const teacher = trains ? await describeTeacher(config, { signal, onNotice }) : undefined;
   const wanted = await readNeedRequest(described, { config, backbone, trains, memory, teacher });
   const packTokens = wanted && fittingPack(wanted, onNotice);
@@ -92,6 +100,16 @@ export async function judgeModel(
     return { modelDir, summary, numParameters, trainsAdapter, packTokens, forecast };
   };
   return { verdict, judgeIn, prepare };
+}
+
+/** A run that trains needs a whole model, which is also the reference of its KL term. */
+async function refuseAdapter(modelDir: string): Promise<void> {
+  const base = await readBaseModel(modelDir);
+  if (base === undefined) return;
+  throw new BackboneError(
+    'bad_model_files',
+    `${modelDir} is an adapter (LoRA) of ${base}, and a run trains a whole model. Merge the two with \`ajet export ${quoteForShell(modelDir)} <new folder>\`, and set model.path to the new folder.`,
+  );
 }
 
 function forecastOf(request: JudgeOptions): (measured: MeasuredLengths) => string {

@@ -1,4 +1,4 @@
-import { type CommonConfig, composeConfig, ConfigError, type JsonObject } from '@agentjet/core';
+import { composeConfig, ConfigError, type JsonObject } from '@agentjet/core';
 import { type Policy, type SamplingDefaults, samplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
 import type { JobListener } from '@agentjet/records';
@@ -82,34 +82,21 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     ...(toolCalls !== undefined && { toolCalls }),
   };
   const half = Math.floor(maxModelLen / 2);
-  const configOf = (folder: string): CommonConfig =>
-    composition.create({
-      model: { path: folder, memoryCheck, ...kwargs },
-      data: { maxPromptLength: half, maxResponseLength: half }, // these limit samples, and no samples are made here
-      rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
-      onnx: { numThreads },
-    });
-  const config = configOf(modelDir);
-  // These modules are imported late, because they load the trainer and everything that runs episodes.
-  const [{ openUntrainedPolicy }, { prepareModel }, { openWholeModel }] = await Promise.all([
-    import('./open-policy.js'),
-    import('./prepare-model.js'),
-    import('./open-whole-model.js'),
-  ]);
+  const config = composition.create({
+    model: { path: modelDir, memoryCheck, ...kwargs },
+    data: { maxPromptLength: half, maxResponseLength: half }, // these limit samples, and no samples are made here
+    rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
+    onnx: { numThreads },
+  });
+  // This module is imported late, because it loads the trainer and everything that runs episodes.
+  const { openUntrainedPolicy } = await import('./open-policy.js');
   const inputs = { backbone: embedded, templateFamily: undefined };
   const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
-  const openBase = async (model: string): Promise<string> =>
-    (await prepareModel(configOf(model), embedded, { emit, signal, override, trains: false })).modelDir;
-  const whole = await openWholeModel(modelDir, { openBase, signal, onNotice });
-  try {
-    const { policy, close } = await openUntrainedPolicy(configOf(whole.dir), inputs, { emit, signal, override });
-    return {
-      policy: policy.kind === 'engine' ? { ...policy, contextSetting } : policy,
-      sampling: samplingDefaults(config),
-      seed,
-      close,
-    };
-  } finally {
-    await whole.close(); // the engine has read the files, so the copy can be removed
-  }
+  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit, signal, override });
+  return {
+    policy: policy.kind === 'engine' ? { ...policy, contextSetting } : policy,
+    sampling: samplingDefaults(config),
+    seed,
+    close,
+  };
 }

@@ -5,6 +5,7 @@ import { openEndpointPolicy } from './endpoint-policy.js';
 import type { JobInputs } from '@agentjet/inputs';
 import type { JudgeModelOptions } from './judge-model.js';
 import { openBackbone } from './open-backbone.js';
+import { openWholeModel } from './open-whole-model.js';
 import { prepareModel } from './prepare-model.js';
 import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwargs } from './template-kwargs.js';
 
@@ -54,7 +55,7 @@ export type UntrainedPolicy = {
   close(): Promise<void>;
 };
 
-/** Opens a policy that is not trained. Close it at the end. */
+/** Opens a policy that is not trained. An adapter (LoRA) is merged into its model. Close the policy at the end. */
 export async function openUntrainedPolicy(
   config: CommonConfig,
   inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,
@@ -63,12 +64,23 @@ export async function openUntrainedPolicy(
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), modelDir: undefined, close: () => Promise.resolve() };
-  const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, override, trains: false });
+  const { path } = config.model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
-  const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
-  const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
-  const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
-  return { policy, modelDir, close: () => backbone.close() };
+  const findModel = async (name: string): Promise<string> => {
+    const named = { ...config, model: { ...config.model, path: name } };
+    return (await prepareModel(named, inputs.backbone, { emit, signal, override, trains: false })).modelDir;
+  };
+  const { readsWeights = true } = inputs.backbone;
+  const whole = readsWeights ? await openWholeModel(path, { openBase: findModel, signal, onNotice }) : undefined;
+  try {
+    const modelDir = await findModel(whole?.dir ?? path);
+    const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
+    const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
+    const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
+    return { policy, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
+  } finally {
+    await whole?.close(); // the engine has read the files, so a copy can be removed
+  }
 }
 
 /** Returns the engine with `rollout.max_model_len` as its context, if the model's own context is longer. */

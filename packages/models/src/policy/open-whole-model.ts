@@ -6,6 +6,7 @@ import { exportModel, readBaseModel } from '@agentjet/trainer';
 
 export type WholeModel = {
   readonly dir: string;
+  readonly isCopy: boolean;
   /** Removes the folder if it is a copy. */
   close(): Promise<void>;
 };
@@ -26,7 +27,7 @@ type WholeModelOptions = {
  */
 export async function openWholeModel(model: string, options: WholeModelOptions): Promise<WholeModel> {
   const base = isBundledModel(model) ? undefined : await readBaseModel(model);
-  if (base === undefined) return { dir: model, close: async () => undefined };
+  if (base === undefined) return { dir: model, isCopy: false, close: async () => undefined };
   const { openBase, signal, onNotice } = options;
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-merged-'));
   // if this fails, the system removes the temporary folder later
@@ -34,7 +35,11 @@ export async function openWholeModel(model: string, options: WholeModelOptions):
   try {
     const baseDir = await openBase(base);
     onNotice?.(`Merging the adapter ${model} into its model, ${base}.`);
-    return { dir: (await exportModel(model, path.join(scratch, 'model'), { baseDir, signal })).dir, close };
+    return {
+      dir: (await exportModel(model, path.join(scratch, 'model'), { baseDir, signal })).dir,
+      isCopy: true,
+      close,
+    };
   } catch (error) {
     await close();
     throw explain(error, { adapter: model, base });

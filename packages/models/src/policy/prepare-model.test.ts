@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, type CommonConfig } from '@agentjet/core';
+import { nanoModelDir } from '@agentjet/nano';
+import { writeRandomAdapter } from '@agentjet/trainer/testing';
 import { backbones } from '@agentjet/trainer/registrations';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEvent } from '@agentjet/records';
@@ -103,6 +105,24 @@ describe('a model of 0.5B on a machine of 24 GiB', () => {
     for (const way of waysOut) expect(message).toContain(`  - ${way}`);
     expect(message).toContain(`(${Math.ceil(training?.neededBytes ?? 0)} bytes)`);
   });
+});
+
+it('an adapter is refused for training with the command that merges it', async () => {
+  const adapter = path.join(model, 'adapter');
+  await writeRandomAdapter(adapter, { baseDir: nanoModelDir, baseModel: nanoModelDir, modules: ['q_proj'] });
+  expect(await refusalOf(createConfig({ model: { path: adapter } }))).toContain(
+    `${adapter} is an adapter (LoRA) of ${nanoModelDir}, and a run trains a whole model. Merge the two with \`ajet export ${adapter} <new folder>\``,
+  );
+});
+
+it('an adapter of a model of 0.5B trains in far less memory than the model', async () => {
+  const lora = { rank: 16 };
+  const small = { bytes: 9 * 2 ** 30, limitedBy: 'machine' as const };
+  const message = await refusalOf(lake(640), small);
+  expect(message).toContain('- train adapters, which need no gradients and moments of the model: lora.rank=16');
+  const adapted = { ...lake(640), lora: { ...lake().lora, ...lora } };
+  const { trainsAdapter } = await prepareModel(adapted, onnx, { emit: () => undefined, trains: true, memory: small });
+  expect(trainsAdapter).toBe(true);
 });
 
 it('a model that only answers is refused with ways out that its command takes', async () => {

@@ -116,6 +116,20 @@ it('expects a step of 135M with 64 answers of 150 tokens to take minutes on two 
   expect(stepSeconds).toBeLessThan(131 * 1.5);
 });
 
+it('counts gradients, moments and checkpoint of an adapter only', () => {
+  const request = requestOf(shapes['135M'], { groups: 3, episodes: 8, prompt: 512, answer: 107 }, { kl: true });
+  const lora = { ...request.config.lora, rank: 16 };
+  const [whole, adapted] = [request, { ...request, config: { ...request.config, lora } }].map(estimateEmbedded);
+  // All seven projections of 30 layers have A and B of rank 16.
+  const numTrained = 16 * 30 * (2 * (576 + 576) + 2 * (576 + 192) + 3 * (576 + 1536));
+  expect(adapted?.checkpointBytes).toBe(3 * 4 * numTrained);
+  const saved = sumParts(whole?.parts ?? []) - sumParts(adapted?.parts ?? []);
+  expect(saved / (4 * (7 * 134_515_008 - 7 * numTrained))).toBeCloseTo(1, 2);
+  expect(adapted?.trainingSeconds).toBeCloseTo((2 / 3) * (whole?.trainingSeconds ?? 0), 6);
+  const unknown = { ...request, config: { ...request.config, lora: { ...lora, targetModules: ['lm_head'] } } };
+  expect(() => estimateEmbedded(unknown)).toThrow('"lm_head", which the onnx backbone cannot adapt');
+});
+
 it('refuses a shape that the engine does not have', () => {
   const request = requestOf(
     { ...shapes['30M'], model_type: 'gemma3' },
