@@ -358,20 +358,20 @@ export type SwarmView =
     };
 
 /** A model that the page can speak to. */
-export type ChatModel = {
+export type TalkModel = {
   readonly name: string;
   readonly url: string;
   readonly model?: string;
   readonly problem?: string;
 };
 
-export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
+export type TalkMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
 
-export type ChatRequest = {
+export type ChatQuestion = {
   /** The place of the model in the list of models. */
   readonly chat: number;
   readonly model: string;
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly TalkMessage[];
   readonly temperature: number;
 };
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
-import { checkReport } from '@agentjet/studio';
+import { checkLinksOf } from '@agentjet/studio';
 import { createOutput } from '../output.js';
 import type { StudioCheckFlags } from '../studio-program.js';
 import { usualRuns } from './usual-runs.js';
@@ -15,7 +15,7 @@ export async function checkStudioReport(
   const markdown = await readFile(report, 'utf8').catch((cause: unknown) => {
     throw new ConfigError('no_report', `${report} cannot be read: ${toErrorMessage(cause)}`, { cause });
   });
-  const { links, broken } = await checkReport(markdown, folder ?? usualRuns());
+  const { links, broken } = await checkLinksOf(markdown, folder ?? usualRuns());
   for (const { line, address, problem } of broken) output.writeLine(`${report}:${line}: ${address}: ${problem}`);
   output.writeLine(`${links.length} ${links.length === 1 ? 'link' : 'links'}, ${broken.length} broken`);
   output.writeJson({ links: links.length, broken });

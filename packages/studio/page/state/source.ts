@@ -1,4 +1,4 @@
-import type { ChangeEvent, ChatRequest, ViewEvent } from '../../src/wire.js';
+import type { ChangeEvent, ChatQuestion, ViewEvent } from '../../src/wire.js';
 
 export type SourceListener = {
   readonly onChange: (event: ChangeEvent) => void;
@@ -14,7 +14,7 @@ export type Source = {
   readonly start?: string;
   read(path: string): Promise<unknown>;
   /** Asks a model. The answer comes as server-sent events. */
-  ask(request: ChatRequest, signal: AbortSignal): Promise<Response>;
+  ask(request: ChatQuestion, signal: AbortSignal): Promise<Response>;
   /** Calls `onChange` after each change of the files. Returns a function that ends it. */
   follow(run: string, listener: SourceListener): () => void;
 };

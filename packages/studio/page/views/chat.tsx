@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { readDeltas } from '../../src/page-logic/read-deltas.js';
-import type { ChatMessage, ChatModel } from '../../src/wire.js';
+import type { TalkMessage, TalkModel } from '../../src/wire.js';
 import { Empty, Panel, Problem, Shown, Words } from '../parts/basics.js';
 import { answerOf, source } from '../state/store.js';
 
@@ -8,7 +8,7 @@ import { answerOf, source } from '../state/store.js';
 export function Chat() {
   return (
     <div class="page">
-      <Shown of={answerOf<{ readonly chats: readonly ChatModel[] }>('chats')}>
+      <Shown of={answerOf<{ readonly chats: readonly TalkModel[] }>('chats')}>
         {({ chats }) => <Talk chats={chats} />}
       </Shown>
     </div>
@@ -16,9 +16,9 @@ export function Chat() {
 }
 
 /** The conversation with one model. The last answer may still be written. */
-type Talked = { readonly messages: readonly ChatMessage[]; readonly error?: string };
+type Talked = { readonly messages: readonly TalkMessage[]; readonly error?: string };
 
-function Talk({ chats }: { readonly chats: readonly ChatModel[] }) {
+function Talk({ chats }: { readonly chats: readonly TalkModel[] }) {
   const [talks, setTalks] = useState<readonly Talked[]>(chats.map(() => ({ messages: [] })));
   const [isAsking, setAsking] = useState(false);
   const ended = useRef<AbortController | undefined>(undefined);
@@ -114,7 +114,7 @@ async function sayRefusal(response: Response): Promise<string> {
   return message ?? `The server answered ${response.status}.`;
 }
 
-function Column({ chat: { name, model, url, problem }, talk }: { readonly chat: ChatModel; readonly talk: Talked }) {
+function Column({ chat: { name, model, url, problem }, talk }: { readonly chat: TalkModel; readonly talk: Talked }) {
   return (
     <Panel title={name} note={<span class="mono">{model ?? url}</span>}>
       {problem !== undefined && <Problem text={problem} />}

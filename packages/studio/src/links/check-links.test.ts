@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { StudioRuns } from '../runs/studio-runs.js';
 import { writeSyntheticRun } from '../testing/write-synthetic-run.js';
-import { checkReport } from './check-report.js';
+import { checkLinksOf } from './check-links-of.js';
 
 let dir: string;
 let run: string;
@@ -22,7 +22,7 @@ it('a report may cite runs, steps, groups, tasks, episodes, tokens and quotes', 
     `A [group](http://127.0.0.1:8710/#/run/${run}/group/e1-t4?step=1), an <${episode}?show=tokens&token=3>`,
     `and [what was asked](${episode}?quote=What%20is%2028%20plus%207).`,
   ].join('\n');
-  const { links, broken } = await checkReport(report, dir);
+  const { links, broken } = await checkLinksOf(report, dir);
   expect([links.length, broken]).toEqual([6, []]);
 });
 
@@ -36,7 +36,7 @@ it('names the line of each link that leads nowhere, and what is missing', async 
     `[d](${episode}?quote=never+said)`,
     `[e](#/run/${run}/step/77) [f](#/run/${run}/elsewhere) [g](#/compare?runs=${run},x)`,
   ].join('\n');
-  const { broken } = await checkReport(report, dir);
+  const { broken } = await checkLinksOf(report, dir);
   expect(broken.map(({ line, problem = '' }) => [line, problem.replace(/ (below|cited).*?(?= has|$)/, '')])).toEqual([
     [2, 'there is no run "another"'],
     [3, expect.stringContaining('has no episode "none"')],

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
-import type { ChatModel, ChatRequest } from '../wire.js';
+import type { TalkModel, ChatQuestion } from '../wire.js';
 import { headersOf, readRemote, sayCause, type Remote } from './read-remote.js';
 
 /** A model server that the user started, under the name that the page shows. */
-export type ChatServer = Remote & { readonly name: string };
+export type TalkServer = Remote & { readonly name: string };
 
 /** The models of the servers. A server that cannot be reached has a problem in place of a model. */
-export function listChats(servers: readonly ChatServer[]): Promise<readonly ChatModel[]> {
+export function listChats(servers: readonly TalkServer[]): Promise<readonly TalkModel[]> {
   return Promise.all(
     servers.map(async (server) => {
       const answer = await readRemote(server, '/v1/models');
@@ -20,7 +20,7 @@ export function listChats(servers: readonly ChatServer[]): Promise<readonly Chat
 }
 
 /** Reads a request of the page. Undefined if it is not one. */
-export function parseChat(value: JsonObject): ChatRequest | undefined {
+export function parseChat(value: JsonObject): ChatQuestion | undefined {
   const { chat, model, messages, temperature = 1 } = value;
   if (!Number.isInteger(chat) || typeof model !== 'string' || typeof temperature !== 'number') return undefined;
   if (!(temperature >= 0 && temperature <= 2) || !Array.isArray(messages) || messages.length === 0) return undefined;
@@ -35,7 +35,7 @@ export function parseChat(value: JsonObject): ChatRequest | undefined {
 }
 
 /** Passes a request to the server, and its answer back as it is written. */
-export async function askChat(server: ChatServer, request: ChatRequest, signal: AbortSignal): Promise<Response> {
+export async function askChat(server: TalkServer, request: ChatQuestion, signal: AbortSignal): Promise<Response> {
   const { model, messages, temperature } = request;
   try {
     const answer = await fetch(`${server.url.replace(/\/+$/, '')}/v1/chat/completions`, {

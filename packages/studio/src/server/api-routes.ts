@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { Context, Hono } from 'hono';
 import { compareRuns, findSettingsApart, findTasksApart, maxCompared } from '../page-logic/compare-runs.js';
-import { askChat, listChats, parseChat, type ChatServer } from '../remote/chat.js';
+import { askChat, listChats, parseChat, type TalkServer } from '../remote/chat.js';
 import type { Remote } from '../remote/read-remote.js';
 import { viewSwarm } from '../remote/view-swarm.js';
 import { listRows, viewStep } from '../runs/list-rows.js';
@@ -14,7 +14,7 @@ export type ApiParts = {
   readonly runs: StudioRuns;
   readonly view: StudioView;
   readonly swarm?: Remote;
-  readonly chats?: readonly ChatServer[];
+  readonly chats?: readonly TalkServer[];
   readonly signal: AbortSignal;
 };
 
@@ -147,7 +147,7 @@ async function showView(context: Context, view: StudioView): Promise<Response> {
   return context.json({ address, pages: view.watchers });
 }
 
-async function chat(context: Context, chats: readonly ChatServer[]): Promise<Response> {
+async function chat(context: Context, chats: readonly TalkServer[]): Promise<Response> {
   const request = parseChat(await readBody(context));
   const server = request && chats[request.chat];
   if (request === undefined || server === undefined)

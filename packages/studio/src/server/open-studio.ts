@@ -4,7 +4,7 @@ import { isIP, type AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { serve, type ServerType } from '@hono/node-server';
-import type { ChatServer } from '../remote/chat.js';
+import type { TalkServer } from '../remote/chat.js';
 import type { Remote } from '../remote/read-remote.js';
 import { StudioRuns } from '../runs/studio-runs.js';
 import { readPageFiles } from './page-files.js';
@@ -21,7 +21,7 @@ export type StudioOptions = {
   /** A swarm server whose state the page shows. */
   readonly swarm?: Remote;
   /** Model servers that the page can speak to. */
-  readonly chats?: readonly ChatServer[];
+  readonly chats?: readonly TalkServer[];
   /** The folder for the file with the token. Default: below the user's cache folder. */
   readonly tokenDir?: string;
 };
