@@ -1,7 +1,9 @@
 /**
  * Is the studio fast enough for 100,000 episodes? It serves a synthetic run to Chromium and measures in the page: the time
  * until the table of episodes is drawn, until a filter is drawn, until an episode of 50,000 tokens is open, the frames while
- * scrolling through its tokens, and the time from a recorded step to its episodes on the page.
+ * scrolling through its tokens, and the time from a recorded step to its episodes on the page. It also measures the CPU
+ * that a run needs to record, compares the figures on the page with the files of 100 random runs, and looks at a run that
+ * is killed, resumed, rewound and deleted while it is open.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,6 +16,9 @@ import { addSyntheticStep, openSyntheticRun, writeSyntheticRun, type SyntheticRu
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import type { Page } from 'playwright-core';
 import { openBrowser } from '../../studio/open-browser.js';
+import { checkFigures, writeRandomRuns } from './check-figures.js';
+import { checkLive } from './check-live.js';
+import { measureRecording } from './measure-recording.js';
 import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
 
 export const wallTimeOf = 'all cores';
@@ -26,17 +31,25 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const rounds = numberOption(args, '--rounds', 5);
   const dir = await mkdtemp(path.join(tmpdir(), 'bench-studio-'));
   try {
-    const runs = await writeRuns(dir, episodes);
+    const recording = measureRecording(dir, numberOption(args, '--steps', 20));
+    report(`recording took ${recording.percent}% of the CPU of ${recording.steps} steps`);
+    const shown = path.join(dir, 'shown');
+    const runs = await writeRuns(shown, episodes);
+    await writeRandomRuns(shown, numberOption(args, '--random', 100));
     report(`wrote a run of ${episodes} episodes`);
-    const { server, url } = await startStudio(dir);
+    const { server, url } = await startStudio(shown);
     try {
+      const { figures, live, ...measured } = await measurePage(url, { runs, rounds, report, dir: shown });
       const summary = {
-        ...(await measurePage(url, { runs, rounds, report })),
+        ...measured,
         page_gzip_kb: pageSize(),
         server_rss_mb: residentMb(server),
+        recording_cpu_percent: recording.percent,
+        figures: { runs: figures.runs, compared: figures.figures, wrong: figures.wrong.length },
+        live: { cases: live.length, wrong: live.filter(({ shown: said, right }) => said !== right).length },
       };
       report(JSON.stringify(summary));
-      return { summary, details: { episodes, rounds } };
+      return { summary, details: { episodes, rounds, recording, wrong_figures: figures.wrong.slice(0, 20), live } };
     } finally {
       server.kill();
     }
@@ -78,9 +91,14 @@ function pageSize(): number {
   return Math.round(files.reduce((sum, file) => sum + gzipSync(readFileSync(path.join(built, file))).length, 0) / 1000);
 }
 
-type Measured = { readonly runs: Runs; readonly rounds: number; readonly report: (line: string) => void };
+type Measured = {
+  readonly runs: Runs;
+  readonly rounds: number;
+  readonly dir: string;
+  readonly report: (line: string) => void;
+};
 
-async function measurePage(url: string, { runs, rounds, report }: Measured) {
+async function measurePage(url: string, { runs, rounds, dir, report }: Measured) {
   const browser = await openBrowser();
   try {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
@@ -102,14 +120,22 @@ async function measurePage(url: string, { runs, rounds, report }: Measured) {
     }
     const episode = await timeAddress(page, `#/run/${long}/episode/e1-t1-r0?show=tokens`, '.token-line');
     const frames = await scrollFrames(page);
-    const live = await timeLive(page, runs.live);
+    const livePoint = await timeLive(page, runs.live);
+    const live = await checkLive(page, { ...runs.live, name: 'killed' });
+    report(`live: ${live.map(({ what, shown }) => `${what}: ${shown}`).join('; ')}`);
+    await page.evaluate("location.hash = '#/'");
+    await page.waitForSelector('table.runs a');
+    const figures = await checkFigures(page, dir);
+    report(`${figures.figures} figures of ${figures.runs} runs, ${figures.wrong.length} wrong`);
     return {
       open_run_ms: open,
       filter_ms: Math.round(median(filters)),
       open_episode_50k_ms: episode,
       frame_median_ms: round1(median(frames)),
       frame_p95_ms: round1(frames.toSorted((a, b) => a - b)[Math.floor(frames.length * 0.95)] ?? 0),
-      live_point_ms: live,
+      live_point_ms: livePoint,
+      figures,
+      live,
     };
   } finally {
     await browser.close();

@@ -46,7 +46,7 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       const { url, firstKey } = swarm.server;
       say(`${swarm.isResumed ? 'Continuing' : 'New run'} ${swarm.runDir}`);
       say(`Serving the swarm at ${url}`);
-      showRun(swarm.runDir, flags, say);
+      showRun(swarm.runDir, flags, { say, url, key: firstKey });
       sayKey(flags, firstKey, say);
       output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
       const deposed = await Promise.race([untilAborted(signal), swarm.server.deposed]);
@@ -86,7 +86,7 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }:
     onLog: log,
   });
   say(`Waiting for a run at ${standby.url}, or continuing the one in ${dir}`);
-  showRun(dir, flags, say);
+  showRun(dir, flags, { say, url: standby.url, key: standby.firstKey });
   sayKey(flags, standby.firstKey, say);
   output.writeJson({ url: standby.url, key: standby.firstKey ?? null, run_dir: null });
   const failure = await Promise.race([untilAborted(signal), standby.failed]);
@@ -96,9 +96,11 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }:
   return 0;
 }
 
+type Shown = { readonly say: Notice; readonly url: string; readonly key: string | undefined };
+
 /** Opens the studio, or prints the command that opens it. The studio ends with this process. */
-function showRun(dir: string, flags: SwarmFlags, say: Notice): void {
-  if (flags.studio === true) startStudio(dir, flags, { writeLine: say });
+function showRun(dir: string, flags: SwarmFlags, { say, ...swarm }: Shown): void {
+  if (flags.studio === true) startStudio(dir, flags, { writeLine: say, swarm });
   else say(showCommand(dir));
 }
 

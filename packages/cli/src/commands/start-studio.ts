@@ -14,6 +14,8 @@ type StudioParts = {
   readonly writeLine: (line: string) => void;
   /** The file of the `ajet` command. */
   readonly program?: string;
+  /** The swarm server of the run, which the studio also shows. */
+  readonly swarm?: { readonly url: string; readonly key?: string | undefined };
 };
 
 /**
@@ -23,7 +25,7 @@ type StudioParts = {
 export function startStudio(
   folder: string,
   flags: RunStudioFlags,
-  { writeLine, program = process.argv[1] ?? '' }: StudioParts,
+  { writeLine, program = process.argv[1] ?? '', swarm }: StudioParts,
 ): () => void {
   const { studioHost: host, studioPort: port } = flags;
   const args = [
@@ -34,9 +36,14 @@ export function startStudio(
     '--json',
     ...(host === undefined ? [] : ['--host', host]),
     ...(port === undefined ? [] : ['--port', port]),
+    ...(swarm === undefined ? [] : ['--swarm', swarm.url]),
   ];
   // In its own process group, Ctrl-C on a terminal reaches the run alone, which may still make a step.
-  const studio = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true });
+  const studio = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    detached: true,
+    env: { ...process.env, ...(swarm?.key !== undefined && { AJET_SWARM_KEY: swarm.key }) },
+  });
   const { stdout, stderr } = studio;
   let said = '';
   let isOpen = false;
