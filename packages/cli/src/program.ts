@@ -79,6 +79,7 @@ Examples:
   ajet inspect <run> --before-after                        which tasks training gained and lost
   ajet inspect <run> <episode>                             an episode token by token
   ajet studio                                              all runs in a browser: curves, groups, episodes
+  ajet --conf math_agent.yaml --studio                     train, and see the run in a browser
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
   ajet judge --conf m.yaml --audit                         what the reward pays for, before a run is spent on it
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
