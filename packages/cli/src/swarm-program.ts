@@ -50,6 +50,7 @@ export type SwarmRunFlags = {
   /** False if `--no-portable` is set. */
   readonly portable?: boolean;
   readonly replaceTasks?: boolean;
+  readonly keyFile?: string;
   /** False if `--no-keys` is set. */
   readonly keys?: boolean;
   readonly logFormat?: string;
@@ -143,6 +144,10 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
     .option('--debug-model <pattern=model...>', 'for a program: models to call at AJET_DEBUG_BASE_URL')
     .option('--no-portable', 'keep the content of tasks here, so only clients that have them can run them')
     .option('--replace-tasks', 'go back to a list of tasks that a newer one has replaced')
+    .option(
+      '--key-file <file>',
+      'file with the key, or - for standard input, which is read once; default: AJET_SWARM_KEY',
+    )
     .option('--no-keys', 'the server needs no key')
     .option('--log-format <format>', logFormatHelp)
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')

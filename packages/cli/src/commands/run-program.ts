@@ -16,7 +16,8 @@ import { runInterruptibly } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
-import { describeRun, loadConfig, loadRun, readSwarmKey, toParallel } from './run-swarm.js';
+import { describeRun, loadConfig, loadRun, toParallel } from './run-swarm.js';
+import { takeSwarmKey } from './swarm-key.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
 /**
@@ -31,6 +32,7 @@ export async function runProgram(
   const output = createOutput(flags);
   let log = createLog(flags);
   const say = (message: string, more?: Partial<LogEntry>): void => log({ level: 'info', message, ...more });
+  const key = takeSwarmKey(flags, say);
   requireProgram(command);
   requireFolder(flags.folder);
   const routes = await readRoutes(flags);
@@ -42,7 +44,7 @@ export async function runProgram(
       const { server, client: name, share, revision = configured.revision } = flags;
       const client = new SwarmClient({
         url: server,
-        key: readSwarmKey(flags),
+        key,
         revision,
         ...(name !== undefined && { client: name }),
         ...(share !== undefined && { share }),

@@ -8,6 +8,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
+import { takeSwarmKey } from './swarm-key.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
 /**
@@ -18,10 +19,11 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
   const output = createOutput(flags);
   let log = createLog(flags);
   const say = (message: string, more?: Partial<LogEntry>): void => log({ level: 'info', message, ...more });
+  const key = takeSwarmKey(flags, say);
   return runInterruptibly(
     () => say('Stopping: running episodes are given back.'),
     async (signal) => {
-      const client = new SwarmClient({ url: flags.server, key: readSwarmKey(flags), ...namesOf(flags, overrides) });
+      const client = new SwarmClient({ url: flags.server, key, ...namesOf(flags, overrides) });
       log = createLog(flags, { client: client.client });
       const config = loadConfig(flags, overrides);
       requireOwnProcess(config);
@@ -34,20 +36,6 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
       output.writeJson({ ...result, client: client.client, revision: client.revision });
       return 0;
     },
-  );
-}
-
-/**
- * Reads the key from AJET_SWARM_KEY. There is no option for it, because every user of the machine can read the command
- * line.
- */
-export function readSwarmKey({ keys }: SwarmRunFlags): string | undefined {
-  const key = process.env['AJET_SWARM_KEY'];
-  if (key !== undefined && key !== '') return key;
-  if (keys === false) return undefined;
-  throw new ConfigError(
-    'no_key',
-    "There is no key. Put a worker's key into the environment variable AJET_SWARM_KEY, or pass --no-keys if the server needs no key.",
   );
 }
 
