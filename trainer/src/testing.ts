@@ -26,3 +26,4 @@ export { referenceSlopes, type FixedTerms, type LossCase } from './losses/loss-c
 export { measureLossCase } from './losses/measure-loss-case.js';
 export { plainLoss } from './testing/plain-loss.js';
 export { withoutSeconds } from './testing/without-seconds.js';
+export { creditGroups } from './loop/credit-groups.js';

@@ -2,6 +2,8 @@
  * What happens to a swarm's server under requests that it must refuse? It sends 10,000 requests to a real server
  * process: no key, wrong, expired, foreign and wrong-role keys, and bodies that are huge, deep, slow, cut short or not
  * JSON at all. The server must refuse every request and must not end, and what it had acknowledged must not change.
+ * Then it tries keys on routes and shares that they must not open, settings that name code, and reports that would move
+ * the rewards of others. Honest requests must not be refused.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +14,12 @@ import { ServerProcess } from '../swarm/server-process.js';
 import { claim, end, postTasks } from '../swarm/swarm-load.js';
 import { createAttacks, type Attack, type Target } from './attacks.js';
 import { Attacker } from './attacker.js';
+import { beHonest } from './honest.js';
+import { openGuarded } from './open-server.js';
+import { poison } from './poison.js';
+import { Tally } from './tally.js';
+import { tryKeys } from './try-keys.js';
+import { trySettings } from './try-settings.js';
 
 const concurrency = 32;
 
@@ -20,7 +28,8 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const count = numberOption(args, '--requests', 10_000);
   try {
     const { summary, details } = await attack(dir, { count, report });
-    return { summary, details };
+    const kept = await tryGuards(path.join(dir, 'standby'), { count: Math.ceil(count / 10), report });
+    return { summary: { ...summary, ...kept }, details };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
@@ -73,6 +82,26 @@ async function attack(dir: string, { count, report }: Options): Promise<BenchRes
       bytes_sent_of_large_bodies_without_a_key: maxUnkeyedBytes,
       rss_mb: Math.round(rssMb),
     },
+  };
+}
+
+/** Tries what keys, settings and reports must not do, and what honest ones must be able to do. */
+async function tryGuards(dir: string, { count, report }: Options) {
+  const [keys, poisoned, honest] = [new Tally(), new Tally(), new Tally()];
+  const guarded = await openGuarded();
+  try {
+    await tryKeys(guarded, keys);
+    await poison(guarded, poisoned, count);
+    await beHonest(guarded, honest, count);
+  } finally {
+    await guarded.close();
+  }
+  await trySettings(dir, { keys, honest });
+  for (const line of [keys, poisoned, honest].flatMap(({ wrong }) => wrong)) report(line);
+  return {
+    keys: { tried: keys.tried, let_through: keys.wrong.length },
+    poison: { tried: poisoned.tried, moved: poisoned.wrong.length },
+    honest: { tried: honest.tried, refused: honest.wrong.length },
   };
 }
 

@@ -64,7 +64,8 @@ export type ReachingSetting = { readonly key: string; readonly value: unknown; r
 
 /**
  * Finds the settings that may reach outside of the configuration. Numbers, booleans, listed words and registered names
- * never do. Any other string does, unless its setting is marked `isPlain`. So a new setting is found by default.
+ * never do. Any other string does, unless its setting is marked `isPlain` and it has not the form of a path. So a new
+ * setting is found by default.
  * Values that are also in `own` are not found.
  */
 export function findReaching(
@@ -89,21 +90,25 @@ const modelName = /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?(@[A-Za-z0-9][\w.-]
 
 function mayReach(schema: z.ZodType, value: unknown): boolean {
   const { path, isPlain } = notesOf(schema);
-  if (isPlain === true || value === undefined || value === null) return false;
+  if (value === undefined || value === null) return false;
+  if (isPlain === true) return hasString(value, (text) => pathForm.test(text));
   if (path === 'name') return typeof value !== 'string' || value.includes('->');
   if (path === 'model') return typeof value !== 'string' || !modelName.test(value) || /\.gguf$/i.test(value);
-  return hasOtherString(value, new Set(wordsOf(schema)));
+  const words = new Set(wordsOf(schema));
+  return hasString(value, (text) => !words.has(text));
 }
 
-function hasOtherString(value: unknown, words: ReadonlySet<unknown>): boolean {
-  if (typeof value === 'string') return !words.has(value);
-  if (Array.isArray(value)) return value.some((one) => hasOtherString(one, words));
-  return (
-    isJsonObject(value) &&
-    Object.entries(value)
-      .flat()
-      .some((one) => hasOtherString(one, words))
-  );
+/** An export of a file, a path that is absolute or begins with a dot, or an address. */
+const pathForm = /->|^[./~\\]|^[a-z]:[/\\]|^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** Whether a string in the value passes. The keys of objects count too. */
+function hasString(value: unknown, passes: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return passes(value);
+  if (Array.isArray(value)) return value.some((one) => hasString(one, passes));
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value)
+    .flat()
+    .some((one) => hasString(one, passes));
 }
 
 /** Returns the words that a setting lists, such as those of an enum. */

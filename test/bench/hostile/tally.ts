@@ -1,0 +1,14 @@
+/** Counts what was tried, and what went wrong. */
+export class Tally {
+  tried = 0;
+  readonly #wrong: string[] = [];
+
+  count(name: string, isRight: boolean, said = ''): void {
+    this.tried++;
+    if (!isRight) this.#wrong.push(`${name}: ${said}`);
+  }
+
+  get wrong(): readonly string[] {
+    return this.#wrong;
+  }
+}
