@@ -1,12 +1,11 @@
 import { deriveSeed, placeSeed } from '@agentjet/core';
-import { applyRecord, createState } from '@agentjet/ledger';
+import { applyRecord, createState, type LedgerState } from '@agentjet/ledger';
 import { expect, it } from 'vitest';
 import { SwarmTasks } from './swarm-tasks.js';
 
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-function openTable(shuffle?: boolean): SwarmTasks {
-  const state = createState();
+function openTable(shuffle?: boolean, state: LedgerState = createState()): SwarmTasks {
   for (const [index, taskId] of ids.entries()) {
     applyRecord(state, { kind: 'task', taskId, index, hash: taskId, total: ids.length });
   }
@@ -32,4 +31,22 @@ it('draws the tasks of a pass in the order of an ordinary run, with its seeds', 
 it('keeps the order of the table if the tasks are not shuffled', () => {
   const table = openTable(false);
   expect(ids.map((_id, draw) => table.trainingTask(draw, 'default')?.taskId)).toEqual(ids);
+});
+
+it('draws from a new version as soon as it is whole, and keeps the tasks of earlier draws', () => {
+  const state = createState();
+  const table = openTable(false, state);
+  const former = table.trainingTask(2, 'default');
+  const replaces = { list: 'new', former: 'old', firstDraw: 3, firstPass: 0 };
+  applyRecord(state, { kind: 'task', taskId: 'x', index: 0, hash: 'x', table: 1 }); // a kill may leave a part
+  expect(table.trainingTask(3, 'default')?.taskId).toBe('d');
+  applyRecord(state, { kind: 'task', taskId: 'x', index: 0, hash: 'x', table: 2 });
+  applyRecord(state, { kind: 'task', taskId: 'y', index: 1, hash: 'y', table: 2, total: 2, replaces });
+  const drawn = [3, 4, 5, 6, 7].map((draw) => table.trainingTask(draw, 'default'));
+  expect(drawn.map((task) => task?.taskId)).toEqual(['x', 'y', 'x', 'y', undefined]);
+  expect(drawn.map((task) => task?.pass)).toEqual([0, 0, 1, 1, undefined]);
+  expect(drawn[0]).toMatchObject({ table: 2 });
+  expect(former).toMatchObject({ taskId: 'c' });
+  expect(table.trainingTask(2, 'default')).toMatchObject({ table: 2 }); // a draw that comes back gets a task of the new list
+  expect([...state.tasks.values()].map(({ taskId }) => taskId)).toEqual(['x', 'y']); // no group has the others
 });
