@@ -1,5 +1,7 @@
 import { ConfigError } from '@agentjet/core';
-import type { KeyRequest } from '@agentjet/swarm-wire';
+import type { SwarmOperator } from '@agentjet/swarm-client';
+
+type KeyRequest = Parameters<SwarmOperator['makeKey']>[0];
 
 /** Reads `--reward-bounds -1,1`. */
 export function readBounds(text: string | undefined): Pick<KeyRequest, 'reward_bounds'> {
