@@ -55,6 +55,7 @@ const trained = [
   'werewolves/werewolves.yaml',
   'langgraph-graph/market.yaml',
   'countdown/countdown.yaml',
+  'from-a-teacher/from_a_teacher.yaml',
   'environments/environments.yaml',
   'learning-to-ask/learning_to_ask.yaml',
   'office/office.yaml',

@@ -1,3 +1,5 @@
+import type { SampledTokens } from './sampled-tokens.js';
+
 /**
  * The measurements of one cell of the release table (a tutorial on a backbone) for one version. The files
  * `results/<version>/<tutorial>.<backbone>.json` hold exactly this, in snake_case like all our files.
@@ -50,6 +52,8 @@ export type SeedResult = {
   /** Mean training success over all steps, 0..1, which shows how fast it learned. */
   readonly area_under_curve: number;
   readonly generated_tokens: number;
+  /** Present if the run learned from a teacher that rewards had trained. */
+  readonly sampled_tokens?: SampledTokens;
   readonly trained_tokens: number;
   readonly seconds: Seconds;
   readonly forks: number;

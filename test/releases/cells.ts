@@ -18,6 +18,8 @@ export type Cell = {
    * after a first week of users. See `prepare-cell.ts`.
    */
   readonly begins?: 'imitation' | 'first week';
+  /** The configuration that trains the teacher with rewards, with the same seed and from the same model. */
+  readonly teacher?: string;
   /**
    * A frozen model that the judge `llm` of `conf` asks. It is served while the cell trains, and first tried on labelled
    * answers.
@@ -97,6 +99,15 @@ export const cells: readonly Cell[] = [
     model: 'nano',
     begins: 'imitation',
     minutes: 8,
+  },
+  {
+    tutorial: 'distill',
+    backbone: 'onnx',
+    conf: 'tutorial/from-a-teacher/from_a_teacher.yaml',
+    overrides: [],
+    model: 'nano',
+    teacher: 'tutorial/math-agent/math_agent.yaml',
+    minutes: 12,
   },
   {
     tutorial: 'feedback',

@@ -3,18 +3,25 @@ import path from 'node:path';
 import type { Cell } from './cells.js';
 import type { Stage } from './cell-result.js';
 import { findRunDir, readSuccess } from './read-seed-result.js';
+import { readCurve, type CurvePoint } from './sampled-tokens.js';
 import { ajet, root, runNode } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
 /** Does the work that comes before the training that a cell measures. */
 
 /** The settings of that training, and what earlier trainings reached on the same held-out tasks. */
-export type Prepared = { readonly settings: readonly string[]; readonly stages: readonly Stage[] };
+export type Prepared = {
+  readonly settings: readonly string[];
+  readonly stages: readonly Stage[];
+  /** The evaluations of the run that made the teacher. */
+  readonly teacherCurve?: readonly CurvePoint[];
+};
 
 type Place = { readonly seed: number; readonly scratch: string };
 
 export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
   if (cell.begins === 'imitation') return imitate(cell, place);
+  if (cell.teacher !== undefined) return trainTeacher(cell.teacher, cell, place);
   if (cell.begins === 'first week') return liveFirstWeek(cell, place);
   return { settings: [], stages: [] };
 }
@@ -56,6 +63,15 @@ async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Pr
   const { output } = await runNode(scratch, args, cell.env);
   const { success } = JSON.parse(output.trim().split('\n').at(-1) ?? '') as { readonly success: number };
   return success;
+}
+
+/** Trains the teacher with rewards. It is evaluated as often as its student. */
+async function trainTeacher(conf: string, cell: Cell, place: Place): Promise<Prepared> {
+  const runs = path.join(place.scratch, 'teacher');
+  const runDir = await runAjet({ ...cell, conf }, ['', 'trainer_common.test_freq=5'], { ...place, runs });
+  const [success, teacherCurve] = [await readSuccess(runDir), await readCurve(runDir)];
+  const model = await takeModel(runDir, path.join(place.scratch, 'teacher-model'));
+  return { settings: [`teacher.model=${model}`], stages: [{ name: 'teacher', ...success }], teacherCurve };
 }
 
 /** Makes a model from the cell's model with `ajet sft`. */

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { isJsonObject } from '@agentjet/core';
 import { parse } from 'yaml';
 import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
+import { compareTokens, readCurve, type CurvePoint } from './sampled-tokens.js';
 import { mean } from './statistics.js';
 
 /** Reads the result of one run for the release table. The run folder contains everything that is needed. */
@@ -124,6 +125,7 @@ const quotedSteps = [5, 10, 20, 40];
 type Given = Pick<SeedResult, 'seed' | 'speed'> & {
   readonly seconds: number;
   readonly stages: readonly Stage[];
+  readonly teacherCurve?: readonly CurvePoint[] | undefined;
   readonly judge?: JudgeAgreement | undefined;
 };
 
@@ -144,7 +146,7 @@ function readSeconds({ steps, evaluations, total, judge }: Timed): SeedResult['s
 /** `seconds` is the wall time of the whole run. */
 export async function readSeedResult(
   runDir: string,
-  { seed, speed, seconds, stages, judge }: Given,
+  { seed, speed, seconds, stages, teacherCurve, judge }: Given,
 ): Promise<SeedResult> {
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
   if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
@@ -153,6 +155,7 @@ export async function readSeedResult(
   const last = evaluations.at(-1);
   const success = steps.map((step) => number(step, 'success_rate'));
   const total = (key: string): number => steps.reduce((sum, step) => sum + number(step, key), 0);
+  const sampled = teacherCurve && compareTokens(await readCurve(runDir), teacherCurve);
   const at = quotedSteps.map((step) => [String(step), success[step - 1] ?? null] as const);
   return {
     seed,
@@ -166,6 +169,7 @@ export async function readSeedResult(
     success_mean_last_20: mean(success.slice(-20)),
     area_under_curve: mean(success),
     generated_tokens: total('generated_tokens'),
+    ...(sampled && { sampled_tokens: sampled }),
     trained_tokens: total('trained_tokens'),
     seconds: readSeconds({ steps, evaluations, total: seconds, judge: await readJudging(runDir) }),
     forks: total('forks'),

@@ -53,7 +53,7 @@ export async function runSeed(
   const scratch = await mkdtemp(path.join(tmpdir(), 'release-'));
   const experimentDir = path.join(scratch, 'runs');
   try {
-    const { settings, stages } = await prepareCell(cell, { seed, scratch });
+    const { settings, stages, teacherCurve } = await prepareCell(cell, { seed, scratch });
     const before = await runNode(scratch, [reference]);
     const args = [
       '--conf',
@@ -74,6 +74,7 @@ export async function runSeed(
         seed,
         speed,
         stages,
+        teacherCurve,
         judge: agreement,
         seconds: ended.seconds,
       }),

@@ -63,6 +63,8 @@ export type RewardedEpisode = {
   /** Rewards that were earned during the episode, in addition to the rewards at the end. */
   readonly turnRewards?: readonly TurnReward[];
   readonly samples: readonly Sample[];
+  /** Whether a token limit cut one of its answers. Default: false. */
+  readonly isCut?: boolean;
 };
 
 /** The reward that an agent earned with everything up to its turn `turnIndex` (see `Sample.turnIndices`). */

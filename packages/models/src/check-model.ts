@@ -50,7 +50,7 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
   const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
   const description = await readDescription(dir);
   const gpus = options.gpus === undefined ? await readGpus() : options.gpus;
-  const teacher = await describeTeacher(config, { signal, onNotice });
+  const teacher = await describeTeacher({ ...config, model: { ...config.model, path: model } }, { signal, onNotice });
   const machine = { memory: options.memory ?? readAvailableMemory(), gpus };
   return {
     model,

@@ -48,7 +48,7 @@ export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode
 export type { SwallowedError } from './episode/swallowed-errors.js';
 export type { UntrainedCall } from './episode/untrained-calls.js';
 export { isSamplingMixed } from './episode/mixed-sampling.js';
-export { runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './episode/run-groups.js';
+export { cutOf, runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './episode/run-groups.js';
 export { Semaphore } from './episode/semaphore.js';
 export {
   checkTask,

@@ -334,7 +334,12 @@ function createMemoryRecorder(step: number): Recorder {
 function toSettings(options: TrainOptions): BatchSettings {
   const { whitenAdvantages = false, loss, packing, numMiniBatches = 1, numEpochs = 1, maxStaleness = 0 } = options;
   const { lengthLimit = { maxSampleTokens: Infinity, policy: 'error' } } = options;
-  return { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
+  const { shaping, masksCutAnswers } = options;
+  return {
+    ...{ whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness },
+    ...(shaping && { shaping }),
+    ...(masksCutAnswers === true && { masksCutAnswers }),
+  };
 }
 
 /** Adds the draws of the groups to the state. A group that does not name its draw counts as the next draw. */

@@ -14,8 +14,11 @@ export function toSftInput({ experimentName, sft, trainerCommon }: Given) {
   const { keepBest } = trainerCommon;
   return {
     experimentName: experimentName.endsWith(suffix) ? experimentName : `${experimentName}${suffix}`,
+    teacher: { model: null },
     trainerCommon: {
-      algorithm: { advEstimator: 'sft', whitenAdvantages: false },
+      algorithm: { advEstimator: 'sft', whitenAdvantages: false, useKlInReward: false },
+      maskTruncatedCompletions: false,
+      overlongBuffer: { len: 0 },
       miniBatchNum: 1,
       ppoEpochs: 1,
       maxStaleness: 0,

@@ -50,10 +50,13 @@ async function scoreSamples(
 }
 
 /**
- * Returns the metric `teacher_kl`: the mean over the sampled tokens of log student - log teacher, which estimates the
- * reverse KL in nats. Empty if no teacher scored them.
+ * Returns, under this name, the mean over the sampled tokens of log student - log teacher, which estimates the reverse
+ * KL in nats. Empty if no teacher scored them.
  */
-export function teacherMetrics(groups: readonly TrainingGroup[]): Readonly<Record<string, number>> {
+export function scoreMetrics(
+  groups: readonly TrainingGroup[],
+  name: 'teacher_kl' | 'reference_kl',
+): Readonly<Record<string, number>> {
   let [sum, count] = [0, 0];
   for (const { lossMask, logprobs, teacherLogprobs } of groups.flatMap(({ episodes }) =>
     episodes.flatMap(({ samples }) => samples),
@@ -65,5 +68,5 @@ export function teacherMetrics(groups: readonly TrainingGroup[]): Readonly<Recor
       count++;
     });
   }
-  return count === 0 ? {} : { teacher_kl: sum / count };
+  return count === 0 ? {} : { [name]: sum / count };
 }

@@ -19,23 +19,34 @@ export type SortedBatch = {
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
   readonly leftOut: readonly LeftOutEpisode[];
+  /** Episodes that are not trained because an answer was cut. Absent if such episodes are trained. */
+  readonly maskedEpisodes?: number;
   /** The groups that have a gradient. */
   readonly groups: readonly CreditedGroup<TrainingGroup>[];
 };
 
 export function sortOut(
   credited: readonly CreditedGroup<TrainingGroup>[],
-  limits: { readonly lengthLimit: LengthLimit; readonly maxStaleness: number; readonly policyVersion: number },
+  limits: {
+    readonly lengthLimit: LengthLimit;
+    readonly masksCutAnswers?: boolean | undefined;
+    readonly maxStaleness: number;
+    readonly policyVersion: number;
+  },
 ): SortedBatch {
-  const { lengthLimit, maxStaleness, policyVersion } = limits;
+  const { lengthLimit, masksCutAnswers = false, maxStaleness, policyVersion } = limits;
   const groups = credited.filter(({ hasGradient }) => hasGradient);
   const fresh = dropStaleEpisodes(
     groups.flatMap(({ samples }) => samples),
     { policyVersion, maxStaleness },
   );
-  const limited = limitLengths(fresh.samples, lengthLimit);
+  const cut = masksCutAnswers ? groups.flatMap(({ group }) => group.episodes.filter(({ isCut }) => isCut)) : [];
+  const cutIds = new Set(cut.map(({ episodeId }) => episodeId));
+  const whole = fresh.samples.filter(({ episodeId }) => !cutIds.has(episodeId));
+  const limited = limitLengths(cutIds.size === 0 ? fresh.samples : whole, lengthLimit);
   const leftOut = findLeftOut(credited, { fresh: fresh.samples, limited: limited.samples });
-  return { groupsSkipped: credited.length - groups.length, groups, limited, fresh, leftOut };
+  const masked = masksCutAnswers && { maskedEpisodes: cutIds.size };
+  return { groupsSkipped: credited.length - groups.length, groups, limited, fresh, leftOut, ...masked };
 }
 
 /** Returns one part for each optimizer step of a pass. Parts without packs are left out. */

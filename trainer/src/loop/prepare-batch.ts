@@ -4,6 +4,7 @@ import {
   type Backbone,
   type LossOptions,
   type OptimizerOverrides,
+  type RewardedEpisode,
   type TermReport,
   type TrainStepMetrics,
 } from '@agentjet/core';
@@ -11,10 +12,12 @@ import type { AnnotationLine, MetricsRecord, RunFolder } from '@agentjet/run-fol
 import type { LengthLimit } from '../packing/length-policy.js';
 import type { PackOptions } from '../packing/check-options.js';
 import type { PackReport } from '../packing/pack-trees.js';
+import { scoreMetrics } from './ask-teacher.js';
 import { checkLoss, chooseLoss } from './choose-loss.js';
 import { creditGroups, type CreditedGroup } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
 import type { LeftOutEpisode } from './left-out.js';
+import { shapeRewards, shapingMetrics, type RewardShaping } from './shape-rewards.js';
 import { toStepMetrics, type TrainedStep } from './step-metrics.js';
 import { annotateTokens, type TokenRecording } from './token-records.js';
 import type { TrainingGroup } from './training-group.js';
@@ -35,6 +38,13 @@ export type BatchSettings = {
   readonly numEpochs: number;
   /** The maximum age of a trained token, in versions of the weights. Absent means no limit. */
   readonly maxStaleness?: number;
+  /** What is subtracted from rewards before they are compared. Default: nothing. */
+  readonly shaping?: RewardShaping;
+  /**
+   * Leaves out episodes with an answer that a token limit cut (overlong filtering, Yu et al. 2025, "DAPO"). Their
+   * rewards stay in the baseline. Default: false.
+   */
+  readonly masksCutAnswers?: boolean;
 };
 
 export type BatchTrainerOptions = {
@@ -85,13 +95,21 @@ export function prepareBatch(
 ): PreparedBatch {
   checkLoss({ algorithm, backbone, loss: settings.loss });
   const loss = chooseLoss({ algorithm, backbone, loss: settings.loss });
-  const credited = creditGroups(algorithm, groups, settings.whitenAdvantages);
+  const { shaping } = settings;
+  const shaped = shaping === undefined ? groups : shapeRewards(groups, shaping);
+  const scoring = {
+    ...scoreMetrics(groups, shaping?.kl === undefined ? 'teacher_kl' : 'reference_kl'),
+    ...(shaping && shapingMetrics(groups, shaped)),
+  };
+  const credited = withOwnRewards(creditGroups(algorithm, shaped, settings.whitenAdvantages), groups);
   const packedAt = performance.now();
-  const { lengthLimit, numMiniBatches, packing, numEpochs, maxStaleness = Infinity } = settings;
-  const sorted = sortOut(credited, { lengthLimit, maxStaleness, policyVersion: backbone.policyVersion });
+  const { lengthLimit, masksCutAnswers, numMiniBatches, packing, numEpochs, maxStaleness = Infinity } = settings;
+  const { policyVersion } = backbone;
+  const sorted = sortOut(credited, { lengthLimit, masksCutAnswers, maxStaleness, policyVersion });
   const parts = packParts(sorted, { numMiniBatches, loss, packing, backbone });
   const passes = Array.from({ length: numEpochs }, () => parts.map(({ groupIds }) => groupIds)).flat();
-  const batch = new Batch({ groups, credited, sorted, parts, loss, backbone, recordTokens, numSteps: passes.length });
+  const content = { groups, credited, sorted, scoring, parts, loss, backbone, recordTokens };
+  const batch = new Batch({ ...content, numSteps: passes.length });
   batch.seconds.packing = (performance.now() - packedAt) / 1000;
   return {
     optimizerSteps: passes,
@@ -102,10 +120,27 @@ export function prepareBatch(
   };
 }
 
+/** Returns the credited groups with the rewards that their episodes got, for the records. */
+function withOwnRewards(
+  credited: readonly CreditedGroup<TrainingGroup>[],
+  groups: readonly TrainingGroup[],
+): readonly CreditedGroup<TrainingGroup>[] {
+  const rewards = new Map(
+    groups.flatMap(({ episodes }) => episodes.map(({ episodeId, reward }) => [episodeId, reward] as const)),
+  );
+  const own = (episode: RewardedEpisode): RewardedEpisode => {
+    const reward = rewards.get(episode.episodeId) ?? episode.reward;
+    return reward === episode.reward ? episode : { ...episode, reward };
+  };
+  return credited.map((each) => ({ ...each, group: { ...each.group, episodes: each.group.episodes.map(own) } }));
+}
+
 type BatchContent = {
   readonly groups: readonly TrainingGroup[];
   readonly credited: readonly CreditedGroup<TrainingGroup>[];
   readonly sorted: SortedBatch;
+  /** Metrics of a teacher and of the shaping of rewards. */
+  readonly scoring: Readonly<Record<string, number>>;
   readonly parts: readonly Part[];
   readonly loss: StepLoss;
   readonly backbone: Backbone;
@@ -162,7 +197,7 @@ class Batch {
   }
 
   async record(run: Pick<RunFolder, 'recordStep'>, given: RecordedStep): Promise<MetricsRecord> {
-    const { groups, credited, sorted, backbone } = this.#content;
+    const { groups, credited, sorted, scoring, backbone } = this.#content;
     const { step, secondsSampling: sampling, isAhead = false, plannedRate, more = {} } = given;
     const metrics = {
       ...toStepMetrics({
@@ -175,6 +210,7 @@ class Batch {
         ...(plannedRate !== undefined && { plannedRate }),
         seconds: { sampling, ...this.seconds },
       }),
+      ...scoring,
       ...more,
     };
     await run.recordStep(metrics, toEpisodeRecords(credited), this.#annotations);

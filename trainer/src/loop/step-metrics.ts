@@ -5,7 +5,6 @@ import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { FreshSamples } from './stale-episodes.js';
-import { teacherMetrics } from './ask-teacher.js';
 import { measureLengthBias } from './length-bias.js';
 import type { LeftOutEpisode } from './left-out.js';
 import type { TrainingGroup } from './training-group.js';
@@ -19,6 +18,7 @@ export type TrainedStep = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
+  readonly maskedEpisodes?: number;
   /** One update per optimizer step. The list is empty if every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly leftOut: readonly LeftOutEpisode[];
@@ -54,6 +54,7 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
     dropped_episodes: limited.droppedEpisodes,
     truncated_samples: limited.truncatedSamples,
     lost_tokens: limited.lostTokens,
+    ...(result.maskedEpisodes !== undefined && { masked_episodes: result.maskedEpisodes }),
     stale_episodes: fresh.staleEpisodes + sum(groups, ({ report }) => report?.staleEpisodes ?? 0),
     staleness_mean: fresh.stalenessMean,
     staleness_max: fresh.stalenessMax,
@@ -61,7 +62,6 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
       updates.map(({ metrics }) => metrics),
       result.plannedRate,
     ),
-    ...teacherMetrics(groups),
     seconds_sampling: toMillis(seconds.sampling),
     seconds_packing: toMillis(seconds.packing),
     seconds_training: toMillis(seconds.training),

@@ -64,6 +64,7 @@ function truncateSample(sample: Sample, length: number): Sample {
     advantages: sample.advantages.slice(0, length),
     ...(sample.turnIndices && { turnIndices: sample.turnIndices.slice(0, length) }),
     ...(sample.temperatures && { temperatures: sample.temperatures.slice(0, length) }),
+    ...(sample.teacherLogprobs && { teacherLogprobs: sample.teacherLogprobs.slice(0, length) }),
   };
 }
 

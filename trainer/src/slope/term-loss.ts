@@ -49,7 +49,7 @@ export function clippedPolicyLoss(
 }
 
 /** Estimates KL(policy, reference) from d = reference - logprob, and its derivative by the logprob. */
-function klEstimate(
+export function klEstimate(
   d: number,
   estimator: PolicyOptions['klEstimator'],
 ): { readonly value: number; readonly slope: number } {

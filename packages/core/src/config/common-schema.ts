@@ -105,6 +105,17 @@ const trainerCommon = z.strictObject({
       false,
       'normalize advantages to mean 0 and deviation 1 over all trained tokens of a batch, as REINFORCE++ does',
     ),
+    use_kl_in_reward: setting(
+      z.boolean(),
+      false,
+      'subtract kl_coef times the KL from the initial model, summed over the tokens of an episode, from its reward. The initial model is opened a second time',
+    ),
+    kl_coef: setting(notNegative, 0.001, 'with use_kl_in_reward'),
+    kl_penalty: setting(
+      z.enum(['kl', 'mse', 'low_var_kl']),
+      'kl',
+      'the estimate: kl (k1) | mse (k2) | low_var_kl (k3)',
+    ),
     gamma: setting(
       share,
       1,
@@ -152,6 +163,21 @@ const trainerCommon = z.strictObject({
     'token',
     'weight of a token | of a whole sample (product) | geometric (its geometric mean)',
   ),
+  mask_truncated_completions: setting(
+    z.boolean(),
+    false,
+    'do not train episodes with an answer that a token limit cut. Their rewards stay in the baseline (DAPO: overlong filtering)',
+  ),
+  overlong_buffer: z
+    .strictObject({
+      len: setting(
+        countOrZero(numTokens),
+        0,
+        'tokens before rollout.max_response_length_in_one_turn in which the longest answer of an episode costs more and more. 0: off',
+      ),
+      penalty_factor: setting(notNegative, 1, 'the cost at the limit, which is subtracted from the reward'),
+    })
+    .describe('DAPO: soft overlong punishment'),
   use_kl_loss: setting(
     z.boolean(),
     false,

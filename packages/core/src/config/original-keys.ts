@@ -46,7 +46,6 @@ const original: Readonly<Record<string, Accept>> = {
   'trainer_common.val_only': only(false),
   'trainer_common.save_trajectory_as_json_file': anyBoolean,
   'trainer_common.fsdp_config': offload,
-  'trainer_common.algorithm.use_kl_in_reward': only(false),
   'trainer_common.optim.clip_grad': as('trainer_common.optim.grad_clip'),
   'trainer_common.clip_ratio': as('trainer_common.clip_ratio_low', 'trainer_common.clip_ratio_high'),
   swarm_mode_sample_collection_method: as('swarm.sample_collection'),

@@ -59,8 +59,6 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'trainer_common.fsdp_config':
     'Use "torch.cpu_offload", which moves weights and optimizer states together: give param_offload and optimizer_offload the same value, and set nothing else.',
   'trainer_common.clip_ratio': 'Use "trainer_common.clip_ratio_low" and "trainer_common.clip_ratio_high".',
-  'trainer_common.algorithm.use_kl_in_reward':
-    'A KL penalty in the reward is not available. "trainer_common.use_kl_loss" with "trainer_common.kl_loss_coef" adds the divergence to the loss instead, which is another objective.',
   'trainer_common.optim.clip_grad': 'Use "trainer_common.optim.grad_clip".',
   'trainer_common.optim.warmup_style': 'Use "trainer_common.optim.lr_scheduler_type".',
   'debug.debug_vllm_port': 'Use "debug.base_url", which includes the port.',
@@ -143,14 +141,14 @@ const adviceByFieldName: Readonly<Record<string, string>> = {
   max_completion_length: use('rollout.max_response_length_in_one_turn'),
   generate_max_len: use('rollout.max_response_length_in_one_turn'),
   max_seq_len: use('rollout.max_model_len'),
-  mask_truncated_completions: use(
-    'data.overlong_sample_policy',
-    'An answer that was cut is trained, and the metric answers_cut counts it.',
-  ),
-  overlong_filter: use(
-    'data.overlong_sample_policy',
-    'An answer that was cut is trained, and the metric answers_cut counts it.',
-  ),
+  mask_truncated_completions: use('trainer_common.mask_truncated_completions'),
+  overlong_filter: use('trainer_common.mask_truncated_completions'),
+  overlong_filtering: use('trainer_common.mask_truncated_completions'),
+  overlong_buffer: use('trainer_common.overlong_buffer'),
+  overlong_buffer_len: use('trainer_common.overlong_buffer.len'),
+  overlong_penalty_factor: use('trainer_common.overlong_buffer.penalty_factor'),
+  soft_overlong_punishment: use('trainer_common.overlong_buffer'),
+  use_kl_in_reward: use('trainer_common.algorithm.use_kl_in_reward'),
   filter_overlong_prompts: use(
     'data.overlong_sample_policy',
     'No prompt is left out before the run; "drop_episode" leaves its episodes out.',

@@ -3,6 +3,7 @@ import type { StepContent } from '@agentjet/run';
 import type { Draw } from '@agentjet/run-folder';
 import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeLine } from '@agentjet/records';
+import { cutOf } from '@agentjet/rollout';
 import type { RunLedger } from './run-ledger.js';
 import { openEnd } from './stored-episode.js';
 
@@ -69,8 +70,8 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
     return {
       ...group,
       episodes: episodes.map(({ episodeId, place: _place, isSuccess: _said, ...rewards }) => {
-        const { samples, episodeId: name } = openEnd(ledger.read(episodeId));
-        return { ...rewards, episodeId: name, samples };
+        const episode = openEnd(ledger.read(episodeId));
+        return { ...rewards, episodeId: episode.episodeId, samples: episode.samples, ...cutOf(episode) };
       }),
       ...(report !== undefined && {
         report: { ...report, records: report.records.map((record) => openLine(record, ledger)) },

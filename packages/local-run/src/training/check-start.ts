@@ -29,7 +29,7 @@ export function checkStart(config: CommonConfig, parts: StartParts): readonly st
  * not refused but reported.
  */
 export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
-  const [problem] = [...describeServedConflicts(config), ...describeServedTeacher(parts.algorithm)];
+  const [problem] = [...describeServedConflicts(config), ...describeServedTeacher(config, parts.algorithm)];
   if (problem !== undefined) throw new ConfigError('conflict', problem);
   return [...describeGroupSize(config, parts.algorithm), ...describeSettings(config, parts)];
 }
@@ -51,8 +51,15 @@ function describeServedConflicts({ rollout, swarm }: CommonConfig): readonly str
   ];
 }
 
-function describeTeacher({ teacher, rollout }: CommonConfig, { name, needsTeacher }: Algorithm): readonly string[] {
+function describeTeacher(
+  { teacher, rollout, trainerCommon }: CommonConfig,
+  { name, needsTeacher }: Algorithm,
+): readonly string[] {
   const isNeeded = needsTeacher === true;
+  if (isNeeded && trainerCommon.algorithm.useKlInReward)
+    return [
+      `"trainer_common.algorithm.use_kl_in_reward" is true, and the algorithm "${name}" learns from a teacher, so two models would have to score each token. Set use_kl_in_reward to false.`,
+    ];
   if (isNeeded && teacher.model === null)
     return [`The algorithm "${name}" learns from a teacher, and "teacher.model" is null. Set it.`];
   if (!isNeeded && teacher.model !== null)
@@ -67,7 +74,11 @@ function describeTeacher({ teacher, rollout }: CommonConfig, { name, needsTeache
 }
 
 /** A server computes batches without a teacher. */
-function describeServedTeacher({ name, needsTeacher }: Algorithm): readonly string[] {
+function describeServedTeacher({ trainerCommon }: CommonConfig, { name, needsTeacher }: Algorithm): readonly string[] {
+  if (trainerCommon.algorithm.useKlInReward)
+    return [
+      '"trainer_common.algorithm.use_kl_in_reward" is true, and neither a swarm nor a run of several policies opens the initial model a second time. Set it to false, or use "trainer_common.use_kl_loss".',
+    ];
   if (needsTeacher !== true) return [];
   return [
     `The algorithm "${name}" learns from a teacher, which neither a swarm nor a run of several policies has. Train one model in an ordinary run, or choose another "trainer_common.algorithm.adv_estimator".`,

@@ -74,6 +74,8 @@ type Settings = Pick<
   | 'maxStaleness'
   | 'numMiniBatches'
   | 'numEpochs'
+  | 'shaping'
+  | 'masksCutAnswers'
   | 'saveEvery'
   | 'maxCheckpoints'
   | 'evaluateEvery'
@@ -102,9 +104,28 @@ export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Set
     maxStaleness: trainerCommon.maxStaleness,
     numMiniBatches: trainerCommon.miniBatchNum,
     numEpochs: trainerCommon.ppoEpochs,
+    ...shapingOf(config),
     saveEvery: trainerCommon.saveFreq,
     maxCheckpoints: trainerCommon.maxCheckpoints,
     evaluateEvery: trainerCommon.testFreq,
+  };
+}
+
+/** Returns the settings of rewards and cut answers that are not the default, so that older records stay the same. */
+function shapingOf({ trainerCommon, rollout }: CommonConfig): Pick<BatchSettings, 'shaping' | 'masksCutAnswers'> {
+  const { algorithm, overlongBuffer, maskTruncatedCompletions } = trainerCommon;
+  const { len: buffer, penaltyFactor: factor } = overlongBuffer;
+  const maxTokens = rollout.maxResponseLengthInOneTurn;
+  const kl = { coef: algorithm.klCoef, estimator: klEstimators[algorithm.klPenalty] };
+  const hasShaping = buffer > 0 || algorithm.useKlInReward;
+  return {
+    ...(hasShaping && {
+      shaping: {
+        ...(buffer > 0 && { overlong: { maxTokens, buffer, factor } }),
+        ...(algorithm.useKlInReward && { kl }),
+      },
+    }),
+    ...(maskTruncatedCompletions && { masksCutAnswers: true }),
   };
 }
 
@@ -123,5 +144,6 @@ export function toBatchSettings(config: CommonConfig, algorithm: Algorithm): Bat
     lengthLimit: { maxSampleTokens, policy: policy === 'error' ? 'drop_episode' : policy },
     numMiniBatches: numMiniBatches ?? 1,
     numEpochs: numEpochs ?? 1,
+    ...shapingOf(config),
   };
 }

@@ -92,7 +92,7 @@ export async function judgeModel(
       verdict &&
       [
         describeNeed(verdict),
-        ...(ofTeacher ? [`the teacher ${config.teacher.model} takes ${formatBytes(ofTeacher.bytes)} of it`] : []),
+        ...(ofTeacher ? [`${nameTeacher(config)} takes ${formatBytes(ofTeacher.bytes)} of it`] : []),
         ...(disk === undefined ? [] : [disk]),
       ].join('; ');
     const hasForecast = trains && verdict !== undefined && verdict.need.place !== 'none';
@@ -111,6 +111,9 @@ async function refuseAdapter(modelDir: string): Promise<void> {
     `${modelDir} is an adapter (LoRA) of ${base}, and a run trains a whole model. Merge the two with \`ajet export ${quoteForShell(modelDir)} <new folder>\`, and set model.path to the new folder.`,
   );
 }
+
+const nameTeacher = ({ teacher }: CommonConfig): string =>
+  teacher.model === null ? 'the initial model of use_kl_in_reward' : `the teacher ${teacher.model}`;
 
 function forecastOf(request: JudgeOptions): (measured: MeasuredLengths) => string {
   const { gpus } = request.machine;

@@ -73,7 +73,7 @@ describe('openTeacher', () => {
 
   it('refuses a backbone that cannot score token trees', async () => {
     await expect(open({ teacher: { model: 'nano' } }, { entry: scoring({}) })).rejects.toThrow(
-      'The backbone scripted cannot open a teacher',
+      'The backbone scripted cannot open a model that only scores',
     );
   });
 

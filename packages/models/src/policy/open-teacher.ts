@@ -29,15 +29,18 @@ export type OpenTeacherOptions = {
 };
 
 /**
- * Opens `teacher.model` if the algorithm needs a teacher. Rejects with ConfigError `conflict` for a setting that a
+ * Opens the model that scores the samples: `teacher.model` if the algorithm needs a teacher, or the initial model for
+ * KL in the reward. Rejects with ConfigError `conflict` for a setting that a
  * teacher cannot be used with, and with BackboneError `other_vocabulary`, `teacher_too_short`, or as `resolveModelDir`
  * and the backbone do.
  */
 export async function openTeacher(config: CommonConfig, options: OpenTeacherOptions): Promise<Teacher | undefined> {
   const { algorithm, modelDir, chatTokenizer, emit, signal } = options;
   const { model, baseUrl } = config.teacher;
-  if (algorithm.needsTeacher !== true || model === null) return undefined;
+  const isTaught = algorithm.needsTeacher === true && model !== null;
+  if (!isTaught && !config.trainerCommon.algorithm.useKlInReward) return undefined;
   requireWholeDistribution(config);
+  if (!isTaught) return await openLocalTeacher(config, { ...options, teacherDir: modelDir });
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   if (baseUrl !== null)
     return await openServedTeacher(config, { model, baseUrl }, { ...chatTokenizer, onNotice, signal });
@@ -91,7 +94,7 @@ async function openLocalTeacher(
 function unsupported(backbone: string, reason: string): BackboneError {
   return new BackboneError(
     'unsupported_teacher',
-    `The backbone ${backbone} cannot open a teacher, because ${reason}. Use backbone onnx or torch, or a served teacher (teacher.base_url).`,
+    `The backbone ${backbone} cannot open a model that only scores (a teacher, or the initial model of use_kl_in_reward), because ${reason}. Use backbone onnx or torch, or a served teacher (teacher.base_url).`,
   );
 }
 

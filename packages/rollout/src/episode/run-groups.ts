@@ -223,8 +223,15 @@ export function toEpisodeGroup(
 /** Converts an episode for the trainer. Returns an empty list if the episode does not count. */
 function toRewarded(episode: Episode, failed: FailedPolicy): readonly RewardedEpisode[] {
   const { episodeId, samples } = episode;
-  if (episode.status === 'completed') return [{ episodeId, reward: episode.reward, ...rewardsOf(episode), samples }];
-  return failed === 'zero_reward' && isAgentsFailure(episode.error) ? [{ episodeId, reward: 0, samples }] : [];
+  const cut = cutOf(episode);
+  if (episode.status === 'completed')
+    return [{ episodeId, reward: episode.reward, ...rewardsOf(episode), samples, ...cut }];
+  return failed === 'zero_reward' && isAgentsFailure(episode.error) ? [{ episodeId, reward: 0, samples, ...cut }] : [];
+}
+
+/** Returns whether a token limit cut an answer of the episode, or no field if none was cut. */
+export function cutOf({ turns }: Pick<Episode, 'turns'>): Pick<RewardedEpisode, 'isCut'> {
+  return turns.some(({ isTruncated }) => isTruncated) ? { isCut: true } : {};
 }
 
 /**

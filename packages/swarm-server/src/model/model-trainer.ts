@@ -11,7 +11,7 @@ import {
   type RecordIndex,
 } from '@agentjet/ledger';
 import { checkpointName, type MetricsRecord, type RunFolder } from '@agentjet/run-folder';
-import type { Episode } from '@agentjet/rollout';
+import { cutOf, type Episode } from '@agentjet/rollout';
 import {
   contentOf,
   FirstEvaluation,
@@ -292,13 +292,14 @@ function toAttemptLength(end: EndRecord, policy: string) {
 
 function toRewarded(
   { episodeId, place, reward, rewards, turnRewards }: ManifestEpisode,
-  { samples }: Episode,
+  episode: Episode,
 ): RewardedEpisode {
   return {
     episodeId,
     place,
     reward,
-    samples,
+    samples: episode.samples,
+    ...cutOf(episode),
     ...(rewards !== undefined && { rewards }),
     ...(turnRewards !== undefined && { turnRewards }),
   };

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createRandom, type Backbone, type Sample, type Teacher, type TreePack } from '@agentjet/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOnnxBackbone } from '../../backbones/embedded/create-onnx-backbone.js';
-import { askTeacher, teacherMetrics } from '../../loop/ask-teacher.js';
+import { askTeacher, scoreMetrics } from '../../loop/ask-teacher.js';
 import type { TrainingGroup } from '../../loop/training-group.js';
 import { createRandomSamples } from '../../testing/random-samples.js';
 import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
@@ -130,7 +130,7 @@ describe('distill', () => {
   });
 
   it('reports log student - log teacher as teacher_kl', () => {
-    expect(teacherMetrics([toGroup([scored])])).toEqual({ teacher_kl: (-0.75 + 8.5 - 1) / 3 });
-    expect(teacherMetrics([toGroup([sampleOf([1, 2], 1)])])).toEqual({});
+    expect(scoreMetrics([toGroup([scored])], 'teacher_kl')).toEqual({ teacher_kl: (-0.75 + 8.5 - 1) / 3 });
+    expect(scoreMetrics([toGroup([sampleOf([1, 2], 1)])], 'teacher_kl')).toEqual({});
   });
 });

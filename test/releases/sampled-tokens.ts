@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Compares how many tokens two ways of training sample until they reach the same success on held-out tasks. */
+
+/** An evaluation, and the tokens that were sampled in training before it. */
+export type CurvePoint = { readonly tokens: number; readonly success: number };
+
+export type SampledTokens = {
+  /** start + 0.9 x (teacher - start), as success on the held-out tasks. */
+  readonly target: number;
+  /** Until the first evaluation with this success. Null if the run never reached it. */
+  readonly from_teacher: number | null;
+  /** The same with rewards alone. If that run never reached it, all tokens that it sampled. */
+  readonly from_rewards: number;
+};
+
+const shareOfGain = 0.9;
+
+type Line = Readonly<Record<string, number>>;
+
+async function readLines(file: string): Promise<readonly Line[]> {
+  const text = await readFile(file, 'utf8');
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** Reads the evaluations of a run, in order. */
+export async function readCurve(runDir: string): Promise<readonly CurvePoint[]> {
+  const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
+  const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
+  return evaluations.map(({ step: at = 0, success_rate: success = 0 }) => ({
+    tokens: steps.reduce((sum, { step = 0, generated_tokens: tokens = 0 }) => (step <= at ? sum + tokens : sum), 0),
+    success,
+  }));
+}
+
+/** `fromRewards` is the run that made the teacher, from the same start. */
+export function compareTokens(
+  fromTeacher: readonly CurvePoint[],
+  fromRewards: readonly CurvePoint[],
+): SampledTokens | undefined {
+  const [start, last] = [fromTeacher[0], fromRewards.at(-1)];
+  if (start === undefined || last === undefined) return undefined;
+  const target = start.success + shareOfGain * (last.success - start.success);
+  const tokensTo = (curve: readonly CurvePoint[]): number | undefined =>
+    curve.find(({ success }) => success >= target)?.tokens;
+  return {
+    target,
+    from_teacher: tokensTo(fromTeacher) ?? null,
+    from_rewards: tokensTo(fromRewards) ?? last.tokens,
+  };
+}
