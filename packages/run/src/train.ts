@@ -335,8 +335,9 @@ function toSettings(options: TrainOptions): BatchSettings {
   const { whitenAdvantages = false, loss, packing, numMiniBatches = 1, numEpochs = 1, maxStaleness = 0 } = options;
   const { lengthLimit = { maxSampleTokens: Infinity, policy: 'error' } } = options;
   const { shaping, masksCutAnswers } = options;
+  const always = { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
   return {
-    ...{ whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness },
+    ...always,
     ...(shaping && { shaping }),
     ...(masksCutAnswers === true && { masksCutAnswers }),
   };
