@@ -71,6 +71,21 @@ describe('options from the YAML with the embedded backbone', () => {
     expect(metrics.map((row) => row['masked_fraction'])).toEqual([0, 0, 0]);
   });
 
+  it('KL and long answers in the reward, and cut answers left out', async () => {
+    const { metrics } = await trainWith({
+      algorithm: { use_kl_in_reward: true, kl_coef: 0.1, kl_penalty: 'low_var_kl' },
+      overlong_buffer: { len: 4 },
+      optim: { lr: 0.01 },
+    });
+    const [first, ...later] = metrics;
+    expect(first?.['reference_kl']).toBeCloseTo(0, 5); // the policy is still the initial model
+    expect(later.some((row) => Math.abs(row['reference_kl'] ?? 0) > 1e-4)).toBe(true);
+    for (const row of metrics) expect(row['reward_penalty']).toBeGreaterThan(0);
+    // The tiny model never stops by itself, so every answer is cut.
+    const masked = await trainWith({ total_training_steps: 1, mask_truncated_completions: true });
+    expect(masked.metrics).toMatchObject([{ masked_episodes: masked.metrics[0]?.['episodes'], trained_tokens: 0 }]);
+  });
+
   it('sampling ahead with whitened advantages: episodes carry their versions and are at most as old as allowed', async () => {
     const { metrics, events } = await trainWith({
       max_staleness: 1,

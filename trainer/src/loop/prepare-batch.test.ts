@@ -116,3 +116,69 @@ describe('a batch that was sampled with top-p or top-k', () => {
     );
   });
 });
+
+describe('a correction that the backbone does not compute itself', () => {
+  const correction = { level: 'token', mode: 'mask', lower: 0.5, upper: 5 } as const;
+
+  it('gets the logprobs of the weights that a batch began with, from the first of several steps on', async () => {
+    const { anchored } = createAnchored(createTinyTaskBackbone(1));
+    const { proximalLogprobs: _none, ...plain } = anchored;
+    const asked: number[] = [];
+    const seen: (number | undefined)[] = [];
+    const backbone: Backbone = {
+      ...plain,
+      get policyVersion() {
+        return anchored.policyVersion;
+      },
+      termLogprobs: async (packs) => {
+        asked.push(anchored.policyVersion);
+        return packs.map(({ terms }) => terms.logprobs.map((logprob) => logprob - 1));
+      },
+      trainStep: (batch) => {
+        const [pack] = batch.packs;
+        seen.push((pack?.terms.logprobs[0] ?? 0) - (pack?.terms.proximal?.[0] ?? Number.NaN));
+        return anchored.trainStep(batch);
+      },
+    };
+    await update(backbone, { loss: { ...loss, correction }, numEpochs: 2 });
+    expect(asked).toEqual([0]);
+    expect(seen).toEqual([expect.closeTo(1, 5), expect.closeTo(1, 5)]);
+  });
+
+  it('is refused by a backbone that cannot give them', async () => {
+    const { anchored } = createAnchored(createTinyTaskBackbone(1));
+    const { proximalLogprobs: _none, ...backbone } = anchored;
+    const changes = { loss: { ...loss, correction }, numEpochs: 2 };
+    await expect(update({ ...backbone, policyVersion: 0 }, changes)).rejects.toThrow('does not score packs');
+  });
+});
+
+it('leaves out episodes whose answers were cut, and keeps their rewards in the baseline', async () => {
+  const backbone = createTinyTaskBackbone(1);
+  const groups: TrainingGroup[] = [];
+  for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 1 }))
+    groups.push(group);
+  const cut = groups.map((group) => ({
+    ...group,
+    episodes: group.episodes.map((episode, at) => ({ ...episode, reward: at, ...(at === 3 && { isCut: true }) })),
+  }));
+  const advantagesOf = async (masksCutAnswers: boolean) => {
+    const batch = prepareBatch(cut, { ...settings, masksCutAnswers }, { backbone, algorithm: createGrpo() });
+    const records: unknown[] = [];
+    const metrics = await batch.record(
+      { recordStep: async (...all) => void records.push(all[1]) },
+      {
+        step: 1,
+        secondsSampling: 0,
+      },
+    );
+    return { leftOut: batch.leftOut, masked: metrics['masked_episodes'], records };
+  };
+  const [all, masked] = [await advantagesOf(false), await advantagesOf(true)];
+  expect(all).toMatchObject({ leftOut: [], masked: undefined });
+  expect(masked).toMatchObject({
+    leftOut: [{ episodeId: cut[0]?.episodes[3]?.episodeId, reason: 'overlong' }],
+    masked: 1,
+  });
+  expect(masked.records).toEqual(all.records); // the same advantages, those of the cut episode included
+});
