@@ -10,7 +10,7 @@ import {
 } from '@agentjet/core';
 import type { BackboneEntry } from '@agentjet/inputs';
 import type { JobListener } from '@agentjet/records';
-import { readModelConfig } from '@agentjet/trainer';
+import { readBaseModel, readModelConfig } from '@agentjet/trainer';
 import { resolveModelDir } from './model-dir.js';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { openBackbone } from './open-backbone.js';
@@ -30,9 +30,8 @@ export type OpenTeacherOptions = {
 
 /**
  * Opens the model that scores the samples: `teacher.model` if the algorithm needs a teacher, or the initial model for
- * KL in the reward. Rejects with ConfigError `conflict` for a setting that a
- * teacher cannot be used with, and with BackboneError `other_vocabulary`, `teacher_too_short`, or as `resolveModelDir`
- * and the backbone do.
+ * KL in the reward. Rejects with ConfigError `conflict` for a setting that it cannot be used with, and with
+ * BackboneError `other_vocabulary`, `teacher_too_short`, or as `resolveModelDir` and the backbone do.
  */
 export async function openTeacher(config: CommonConfig, options: OpenTeacherOptions): Promise<Teacher | undefined> {
   const { algorithm, modelDir, chatTokenizer, emit, signal } = options;
@@ -47,6 +46,12 @@ export async function openTeacher(config: CommonConfig, options: OpenTeacherOpti
   const find = (withWeights: boolean): Promise<string> =>
     resolveModelDir(model, { withWeights, signal, onNotice, setting: 'teacher.model' });
   const described = await find(false);
+  const base = await readBaseModel(described);
+  if (base !== undefined)
+    throw new BackboneError(
+      'bad_model_files',
+      `teacher.model ${model} is an adapter (LoRA) of ${base}, and a teacher is a whole model. Merge the two with \`ajet export\`, and set teacher.model to the new folder.`,
+    );
   await requireSameVocabulary({ name: config.model.path, dir: modelDir }, { name: model, dir: described });
   requireContext(config, (await readModelConfig(described)) ?? {});
   return await openLocalTeacher(config, { ...options, teacherDir: await find(true) });
