@@ -4,6 +4,7 @@
  * long a start takes. Exhaustions in Python run with and without control groups. Linux only.
  */
 import { randomUUID } from 'node:crypto';
+import { loadavg } from 'node:os';
 import { languages, openCodeRunner, SandboxError, type CodeLimits, type Language } from '@agentjet/sandbox';
 import { median, type BenchOptions, type BenchResult } from '../bench.js';
 import { openCanaries, type Canaries } from './canaries.js';
@@ -28,6 +29,7 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
   const skipped = languages.flatMap((language) => problemOf(language) ?? []);
   const canRun = ({ language }: { readonly language: Language }): boolean => problemOf(language) === null;
   for (const problem of skipped) report(problem);
+  const load = roundedLoad();
   const { ours, byOthers } = await readCases();
   const canaries = await openCanaries();
   const secret = randomUUID();
@@ -63,6 +65,7 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
       },
       details: {
         skipped,
+        load: { before: load, after: roundedLoad() },
         by_others: {
           escapes: byOthers.escapes.filter(canRun).length,
           exhaustions: byOthers.exhaustions.filter(canRun).length,
@@ -81,6 +84,11 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
     await runner.close();
     await canaries.close();
   }
+}
+
+/** The processes that wanted a core during the last minute. They delay a start, and the watch of a sandbox. */
+function roundedLoad(): number {
+  return Math.round(10 * (loadavg()[0] ?? 0)) / 10;
 }
 
 /** Returns why a language has no sandbox here, or null. */

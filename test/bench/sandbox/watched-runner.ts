@@ -65,7 +65,7 @@ export class WatchedRunner {
   async #start(): Promise<ChildProcess> {
     const enter = (this.#group?.entries ?? []).map((file) => `echo 0 > ${file} && `).join('');
     const file = path.join(import.meta.dirname, 'case-runner.ts');
-    const command = ['-c', `${enter}exec nice -n 10 "$@"`, 'sh', process.execPath, ...process.execArgv, file];
+    const command = ['-c', `${enter}exec "$@"`, 'sh', process.execPath, ...process.execArgv, file];
     const descriptor = openSync(this.#leftOpen, 'r');
     const child = spawn('/bin/sh', command, {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc', ...Array<'ignore'>(4).fill('ignore'), descriptor],
