@@ -53,8 +53,10 @@ describe('the kept results meet their bars', () => {
     expect(byOthers).toBeGreaterThanOrEqual(6);
   });
 
-  it('no code left the sandbox', () => {
-    expect(read('sandbox')).toMatchObject({ escaped: 0, skipped: [] });
+  it('no code left the sandbox or exceeded its limits, and honest code finished', () => {
+    const { finished, escapes_tried: escapes, exhaustions_tried: exhaustions, ...result } = read('sandbox');
+    expect(result).toMatchObject({ escaped: 0, over_limit: 0, honest: finished, skipped: [] });
+    expect([Number(escapes) >= 60, Number(exhaustions) >= 40, Number(finished) >= 40]).toEqual([true, true, true]);
   });
 
   it('no estimate of memory is below the measured peak, nor more than a fifth above it', () => {
