@@ -1,6 +1,8 @@
 /**
- * Takes a picture of each view at three widths, from recorded runs: `npx tsx test/studio/make-images.ts <folder>`. The
- * folder contains at least two runs with evaluations of the same experiment. The pictures go to docs/images/studio.
+ * Takes a picture of each view at three widths, from recorded runs:
+ * `npx tsx --tsconfig tsconfig.check.json test/studio/make-images.ts <folder> before=<url> after=<url>`. The folder contains
+ * at least two runs of the same experiment with evaluations, and the addresses are those of two `ajet serve --no-key`. The
+ * swarm is a scripted server. The pictures go to docs/images/studio.
  */
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,9 +22,9 @@ const screens = [
 
 const maxBytes = 1_500_000;
 
-async function main(folder: string): Promise<void> {
+async function main(folder: string, served: readonly string[]): Promise<void> {
   const models = await openModels();
-  const chats = ['before', 'after'].map((name) => ({ name, url: models.url }));
+  const chats = served.map((text) => ({ name: text.replace(/=.*/, ''), url: text.replace(/^[^=]*=/, '') }));
   const studio = await openStudio(folder, { swarm: { url: models.url }, chats });
   const browser = await openBrowser();
   rmSync(target, { recursive: true, force: true });
@@ -95,10 +97,12 @@ async function shoot(page: Page, { name, hash, width }: Shot): Promise<void> {
       .fill('A farmer has 36 apples and makes 9 equal heaps. How many are in a heap?');
     await page.keyboard.press('Enter');
     await page.locator('.by-generated').nth(1).waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor(); // both answers are whole
   }
   const session = await page.context().newCDPSession(page);
   const { data } = (await session.send('Page.captureScreenshot', { format: 'webp', quality: 55 })) as { data: string };
   writeFileSync(path.join(target, `${name}-${width}.webp`), Buffer.from(data, 'base64'));
 }
 
-await main(process.argv[2] ?? 'saved_experiments');
+const [folder = 'saved_experiments', ...served] = process.argv.slice(2);
+await main(folder, served);
