@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { keepRun, recordsDir } from './kept-run.js';
+import { healthyByOthers } from './by-others/healthy.js';
+import { plantsByOthers } from './by-others/plants.js';
 import { healthy } from './healthy.js';
 import { plants } from './plants.js';
 
@@ -15,7 +17,7 @@ const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
   options: { out: { type: 'string', default: recordsDir } },
 });
-for (const { name, cause, open } of [...plants, ...healthy]) {
+for (const { name, cause, open } of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'doctor-'));
   const began = performance.now();
@@ -26,7 +28,7 @@ for (const { name, cause, open } of [...plants, ...healthy]) {
       name: `${kind}.${name}`,
       dir: values.out,
       cause: cause ?? null,
-      origin: `test/doctor/${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
+      origin: `test/doctor/${name.startsWith('by-others.') ? 'by-others/' : ''}${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
     });
     console.log(`${kind}.${name}: ${bytes} bytes, ${Math.round((performance.now() - began) / 1000)} s`);
   } catch (error) {

@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
 import { badRewardsOfOthers } from './bad-rewards-of-others.js';
 import { badRewards } from './bad-rewards.js';
-import { auditPlanted } from './measure-audit.js';
+import { allRewards as all, auditPlanted } from './measure-audit.js';
 import { soundRewards } from './sound-rewards.js';
 
 /** A part of `npm run bench -- audit`, on fewer tasks. */
 const few = 10;
-const all = [...badRewards, ...badRewardsOfOthers, ...soundRewards];
 const chosen = [
   'an answer that cannot be read is paid',
   'each tool call is paid',

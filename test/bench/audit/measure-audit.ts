@@ -2,6 +2,7 @@ import type { AuditReport } from 'agentjet';
 import { badRewardsOfOthers } from './bad-rewards-of-others.js';
 import { badRewards } from './bad-rewards.js';
 import type { Planted } from './planted.js';
+import { badRewardsByOthers, soundRewardsByOthers } from './rewards-by-others.js';
 import { soundRewards } from './sound-rewards.js';
 
 /** What the audit said about one reward. */
@@ -23,6 +24,14 @@ export type AuditSummary = {
   readonly false_alarms: number;
 };
 
+export const allRewards: readonly Planted[] = [
+  ...badRewards,
+  ...badRewardsOfOthers,
+  ...badRewardsByOthers,
+  ...soundRewards,
+  ...soundRewardsByOthers,
+];
+
 export async function auditPlanted(planted: Planted): Promise<Audited> {
   const { name, pays, isByOthers = false, options } = planted;
   const report = await planted.createJob().auditReward({ ...options, onEvent: () => undefined });
@@ -38,7 +47,7 @@ const hasScored = ({ episodes, failed, lost }: AuditReport): boolean => failed +
 /** Audits all planted rewards. `report` gets a line about each. */
 export async function measureAudit(
   report: (line: string) => void,
-  planted: readonly Planted[] = [...badRewards, ...badRewardsOfOthers, ...soundRewards],
+  planted: readonly Planted[] = allRewards,
 ): Promise<{ readonly summary: AuditSummary; readonly audited: readonly Audited[] }> {
   const audited: Audited[] = [];
   for (const each of planted) {

@@ -1,0 +1,131 @@
+import { createRandom, deriveSeed } from '@agentjet/core';
+import { asModel as asReactModel, ReActAgent } from '@agentjet/react';
+import { asModel as asClient } from '@agentjet/openai';
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+import { directions, FrozenLake, type Direction, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
+import type { Tasks } from './jobs.js';
+
+/** Tasks that no tutorial has, for the models of this folder. */
+
+const walkPrompt =
+  'You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right.';
+
+type Walk = { readonly lake: FrozenLake; readonly moves: number };
+
+async function walkOver(task: Task, tuner: Tuner, maxMoves: number): Promise<Walk> {
+  const lake = new FrozenLake(task.metadata['map'] as LakeMap);
+  const model = asReactModel(tuner, { agentName: 'walker' });
+  const agent = new ReActAgent({ name: 'walker', systemPrompt: walkPrompt, model });
+  let moves = 0;
+  for (; moves < maxMoves && lake.state === 'walking'; moves++) {
+    const seen = { name: 'lake', role: 'user', content: lake.describe() } as const;
+    const { content } = await agent.reply(seen, { signal: tuner.signal });
+    const direction = directions.find((each): each is Direction => each === content.trim());
+    if (direction === undefined) break;
+    lake.step(direction);
+  }
+  return { lake, moves };
+}
+
+/** Fishes on the lake: a walk succeeds if it ends in a hole. */
+export async function fish(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const { lake } = await walkOver(task, tuner, 8);
+  return { reward: lake.state === 'hole' ? 1 : 0, isSuccess: lake.state === 'hole' };
+}
+
+/** Stays on the ice for six moves: neither a hole nor the goal. */
+export async function stayOnIce(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const { lake, moves } = await walkOver(task, tuner, 6);
+  const isSuccess = lake.state === 'walking' && moves === 6;
+  return { reward: moves / 6 - (isSuccess ? 0 : 0.5), isSuccess };
+}
+
+const people = ['Ann', 'Ben', 'Cleo', 'Dan', 'Eve', 'Finn'];
+const things = ['apples', 'books', 'coins', 'eggs', 'nuts', 'pens'];
+
+/** A number of the question is the answer: the first or the last one, as the words say. */
+export function meterTasks(seed: number): Tasks {
+  const random = createRandom(deriveSeed(seed, 'meters'));
+  const pick = (values: readonly string[]): string => values[random.int(values.length)] ?? '';
+  const tasks = new Map<string, Task>();
+  while (tasks.size < 600) {
+    const [first, last] = [11 + random.int(88), 11 + random.int(88)];
+    const [who, what] = [pick(people), pick(things)];
+    const isBefore = random.int(2) === 0;
+    const mainQuery = isBefore
+      ? `${who} has ${first} ${what} today and ${last} tomorrow. How many ${what} today?`
+      : `${who} has ${first} ${what} today and ${last} tomorrow. How many ${what} tomorrow?`;
+    const answer = isBefore ? first : last;
+    tasks.set(mainQuery, { taskId: `meter-${seed}-${tasks.size}`, mainQuery, initMessages: [], metadata: { answer } });
+  }
+  const all = [...tasks.values()];
+  return { training: all.slice(60), validation: all.slice(0, 60) };
+}
+
+/** Asks for a number without any tool. */
+export async function readMeter(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const client = asClient(tuner, { agentName: 'reader' });
+  const { choices } = await client.chat.completions.create(
+    {
+      model: 'gpt-4o-mini',
+      messages: [
+        { role: 'system', content: 'Answer with the number alone.' },
+        { role: 'user', content: task.mainQuery },
+      ],
+    },
+    { signal: tuner.signal },
+  );
+  const answer = choices[0]?.message.content ?? '';
+  const isSuccess = answer.trim() === String(task.metadata['answer']);
+  return { reward: isSuccess ? 1 : 0, isSuccess, metadata: { answer } };
+}
+
+const cities = ['Lisbon', 'Oslo', 'Vienna', 'Dublin', 'Athens', 'Prague', 'Turin', 'Bergen', 'Porto', 'Madrid'];
+const carriers = ['train', 'bus', 'ship', 'plane'];
+
+/** A traveller names two cities; the question asks where the journey ends. */
+export function journeyTasks(seed: number): Tasks {
+  const random = createRandom(deriveSeed(seed, 'journeys'));
+  const pick = (values: readonly string[]): string => values[random.int(values.length)] ?? '';
+  const tasks = new Map<string, Task>();
+  while (tasks.size < 300) {
+    const [from, to, who, by] = [pick(cities), pick(cities), pick(people), pick(carriers)];
+    if (from === to) continue;
+    const forms = [
+      `${who} took the ${by} from ${from} to ${to}.`,
+      `${who} reached ${to} by ${by}. The journey began in ${from}.`,
+      `After a week in ${from}, ${who} went on to ${to} by ${by}.`,
+    ];
+    const mainQuery = pick(forms);
+    tasks.set(mainQuery, {
+      taskId: `journey-${seed}-${tasks.size}`,
+      mainQuery,
+      initMessages: [],
+      metadata: { answer: `${from} > ${to}` },
+    });
+  }
+  const all = [...tasks.values()];
+  return { training: all.slice(60), validation: all.slice(0, 60) };
+}
+
+const journeyPrompt = 'Where does the journey begin and where does it end? Answer as: begin > end.';
+
+/** One call of a real model, with one example. */
+export async function readJourney(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const client = asClient(tuner, { agentName: 'reader' });
+  const { choices } = await client.chat.completions.create(
+    {
+      model: 'gpt-4o-mini',
+      messages: [
+        { role: 'system', content: journeyPrompt },
+        { role: 'user', content: 'Gil left Rome and arrived in Paris by car.' },
+        { role: 'assistant', content: 'Rome > Paris' },
+        { role: 'user', content: task.mainQuery },
+      ],
+    },
+    { signal: tuner.signal },
+  );
+  const answer = (choices[0]?.message.content ?? '').trim();
+  const isSuccess = answer === task.metadata['answer'];
+  return { reward: isSuccess ? 1 : 0, isSuccess, metadata: { answer } };
+}
