@@ -3,10 +3,11 @@
  * the healthy runs, and keeps their records. It takes about a minute for each.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { WorkflowError, type JobResult } from 'agentjet';
 import { keepRun, recordsDir } from './kept-run.js';
 import { healthyByOthers } from './by-others/healthy.js';
 import { plantsByOthers } from './by-others/plants.js';
@@ -17,20 +18,38 @@ const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
   options: { out: { type: 'string', default: recordsDir } },
 });
+
+const tellSuccess = ({ successBefore, successAfter }: JobResult): string =>
+  `success ${successBefore} -> ${successAfter}`;
+
+/** A run that ends by itself, because no step trains anything, is a record too. */
+function tellWhy(error: unknown): string {
+  if (error instanceof WorkflowError) return error.message;
+  throw error;
+}
+
+const runDirIn = (experimentDir: string): string => {
+  const metrics = readdirSync(experimentDir, { recursive: true }).find(
+    (file) => path.basename(String(file)) === 'metrics.jsonl',
+  );
+  return path.dirname(path.join(experimentDir, String(metrics)));
+};
+
 for (const { name, cause, open } of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'doctor-'));
   const began = performance.now();
   try {
-    const { runDir } = await open({ experimentDir }).tune();
+    const ended = await open({ experimentDir }).tune().then(tellSuccess, tellWhy);
     const kind = cause === undefined ? 'healthy' : 'planted';
-    const bytes = keepRun(String(runDir), {
+    const bytes = keepRun(runDirIn(experimentDir), {
       name: `${kind}.${name}`,
       dir: values.out,
       cause: cause ?? null,
       origin: `test/doctor/${name.startsWith('by-others.') ? 'by-others/' : ''}${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
     });
-    console.log(`${kind}.${name}: ${bytes} bytes, ${Math.round((performance.now() - began) / 1000)} s`);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    console.log(`${kind}.${name}: ${bytes} bytes, ${seconds} s, ${ended}`);
   } catch (error) {
     console.error(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     process.exitCode = 1;

@@ -8,6 +8,7 @@ import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
 import { solveProblem as solveWithCode } from '#tutorial/math-agent/workflows/code-tool.js';
 import { solveProblem as solveWithAiSdk } from '#tutorial/math-agent/workflows/ai-sdk.js';
 import { solveProblem as solveWithOpenai } from '#tutorial/math-agent/workflows/openai.js';
+import { solveProblem as solveWithReact } from '#tutorial/math-agent/workflows/react.js';
 import { drawTasks as drawJobs } from '#tutorial/office/jobs.js';
 import { office } from '#tutorial/office/office-world.js';
 import { doJob } from '#tutorial/office/office-workflow.js';
@@ -16,7 +17,7 @@ import { drawTasks as drawFamilies } from '../../models/micro/families.js';
 import type { Plant } from '../plant.js';
 import { documentTasks } from './document-tasks.js';
 import { lakes, patients, problems, smallJob } from './jobs.js';
-import { fish, journeyTasks, meterTasks, readJourney, readMeter, stayOnIce } from './own-tasks.js';
+import { fish, journeyTasks, readJourney, shelfTasks, stayOnIce } from './own-tasks.js';
 
 /** Runs in which nothing is planted. Settings differ from the defaults in ways that work. */
 
@@ -30,7 +31,7 @@ const fishing: Plant = {
       steps: 40,
       workflow: fish,
       tasks: lakes(101),
-      settings: { algorithm: 'dr_grpo', seed: 7 },
+      settings: { algorithm: 'maxrl', seed: 7, batchSize: 4, lr: 1e-3 },
     }),
 };
 
@@ -39,23 +40,24 @@ const staying: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 50,
+      steps: 40,
       workflow: stayOnIce,
       tasks: lakes(102),
-      settings: { algorithm: 'rloo', seed: 8, numRepeat: 6 },
+      settings: { algorithm: 'rloo', seed: 8, numRepeat: 6, batchSize: 5, lr: 1e-3 },
       rollout: { temperature: 0.8 },
     }),
 };
 
-const meters: Plant = {
-  name: 'by-others.meters',
+const shelves: Plant = {
+  name: 'by-others.shelves',
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 60,
-      workflow: readMeter,
-      tasks: meterTasks(103),
-      settings: { seed: 9, batchSize: 12, numRepeat: 12 },
+      steps: 24,
+      workflow: solveWithReact,
+      judge: new AnswerJudge(),
+      tasks: shelfTasks(103),
+      settings: { seed: 9, batchSize: 6, numRepeat: 10, lr: 1e-3 },
     }),
 };
 
@@ -64,10 +66,10 @@ const lakeWithKl: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 60,
+      steps: 36,
       workflow: FrozenLakeWorkflow,
       tasks: lakes(104),
-      settings: { algorithm: 'reinforce', seed: 10, lr: 3e-4, batchSize: 12 },
+      settings: { algorithm: 'reinforce', seed: 10, lr: 3e-4, batchSize: 4 },
       trainerCommon: { useKlLoss: true, klLossCoef: 0.01, optim: { lrSchedulerType: 'cosine' } },
     }),
 };
@@ -77,12 +79,12 @@ const clientMath: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 80,
+      steps: 26,
       workflow: solveWithOpenai,
       judge: new AnswerJudge(),
       tasks: problems(105, 60),
       settings: { algorithm: 'maxrl', seed: 11, lr: 1e-3 },
-      trainerCommon: { testFreq: 20 },
+      trainerCommon: { testFreq: 13 },
     }),
 };
 
@@ -91,12 +93,12 @@ const sdkMath: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 60,
+      steps: 26,
       workflow: solveWithAiSdk,
       judge: new AnswerJudge(),
       tasks: problems(106, 60),
-      settings: { algorithm: 'reinforce_plus_plus', seed: 12, lr: 5e-4, batchSize: 12, miniBatchNum: 2 },
-      trainerCommon: { testFreq: 20 },
+      settings: { algorithm: 'reinforce_plus_plus', seed: 12, lr: 5e-4, miniBatchNum: 2 },
+      trainerCommon: { testFreq: 13 },
     }),
 };
 
@@ -106,12 +108,12 @@ const families: Plant = {
     const tasks = drawFamilies({ seed: 107, count: 700 });
     return smallJob({
       experimentDir,
-      steps: 60,
+      steps: 26,
       workflow: solveWithCode,
       judge: new AnswerJudge(),
       tasks: { training: tasks.slice(60), validation: tasks.slice(0, 60) },
       settings: { model: 'micro', algorithm: 'cispo', seed: 13 },
-      trainerCommon: { testFreq: 20 },
+      trainerCommon: { testFreq: 13 },
     });
   },
 };
@@ -121,14 +123,14 @@ const clerk: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 50,
+      steps: 40,
       workflow: doJob,
       tasks: {
         training: drawJobs('training', { seed: 108, count: 700 }),
         validation: drawJobs('evaluation', { seed: 1, count: 60 }),
       },
       taskJudge: { judgeType: 'environment' },
-      settings: { model: 'micro', algorithm: 'dapo', seed: 14 },
+      settings: { model: 'micro', algorithm: 'dapo', seed: 14, batchSize: 4 },
     }).setEnvironment(office),
 };
 
@@ -137,11 +139,11 @@ const reader: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 70,
+      steps: 45,
       workflow: lookUp,
       tasks: documentTasks(),
       taskJudge: { judgeType: 'answer', answer: { compare: 'text' } },
-      settings: { model: 'micro', seed: 15 },
+      settings: { model: 'micro', seed: 15, batchSize: 4, lr: 1e-3 },
       trainerCommon: { totalEpochs: 10, testFreq: 20 },
     }),
 };
@@ -151,12 +153,12 @@ const doctor: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 70,
+      steps: 30,
       workflow: AskWorkflow,
       judge: new FactsJudge(),
       tasks: patients(110, 60),
       rollout: short,
-      settings: { model: 'micro', seed: 16, numRepeat: 12 },
+      settings: { model: 'micro', seed: 16, numRepeat: 10, batchSize: 4, lr: 1e-3 },
       trainerCommon: { entropyCoeff: 0.001, testFreq: 20 },
     }),
 };
@@ -166,13 +168,13 @@ const ruledDoctor: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 60,
+      steps: 44,
       workflow: AskWorkflow,
       judge: new RuleJudge(),
       tasks: patients(111, 60),
       rollout: short,
-      settings: { model: 'micro', seed: 17, algorithm: 'rloo', batchSize: 12 },
-      trainerCommon: { optim: { lrWarmupSteps: 10 } },
+      settings: { model: 'micro', seed: 17, algorithm: 'rloo', batchSize: 4 },
+      trainerCommon: { optim: { lrWarmupSteps: 6 } },
     }),
 };
 
@@ -181,10 +183,10 @@ const team: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 80,
+      steps: 40,
       workflow: solveTogether,
       tasks: problems(112, 60),
-      settings: { algorithm: 'maxrl', seed: 18, lr: 1e-3 },
+      settings: { algorithm: 'maxrl', seed: 18, batchSize: 4, lr: 1e-3 },
       trainerCommon: { testFreq: 20, optim: { lrSchedulerType: 'cosine' } },
     }).setConfig({ trainableTargets: ['planner', 'worker'] }),
 };
@@ -222,7 +224,7 @@ const journeys: Plant = {
 export const healthyByOthers: readonly Plant[] = [
   fishing,
   staying,
-  meters,
+  shelves,
   lakeWithKl,
   clientMath,
   sdkMath,

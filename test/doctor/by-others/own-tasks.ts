@@ -29,7 +29,7 @@ async function walkOver(task: Task, tuner: Tuner, maxMoves: number): Promise<Wal
 
 /** Fishes on the lake: a walk succeeds if it ends in a hole. */
 export async function fish(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
-  const { lake } = await walkOver(task, tuner, 8);
+  const { lake } = await walkOver(task, tuner, 5);
   return { reward: lake.state === 'hole' ? 1 : 0, isSuccess: lake.state === 'hole' };
 }
 
@@ -43,41 +43,24 @@ export async function stayOnIce(task: Task, tuner: Tuner): Promise<WorkflowOutpu
 const people = ['Ann', 'Ben', 'Cleo', 'Dan', 'Eve', 'Finn'];
 const things = ['apples', 'books', 'coins', 'eggs', 'nuts', 'pens'];
 
-/** A number of the question is the answer: the first or the last one, as the words say. */
-export function meterTasks(seed: number): Tasks {
-  const random = createRandom(deriveSeed(seed, 'meters'));
+/** Words that the models were not made with: what is there after more came, or after some went. */
+export function shelfTasks(seed: number): Tasks {
+  const random = createRandom(deriveSeed(seed, 'shelves'));
   const pick = (values: readonly string[]): string => values[random.int(values.length)] ?? '';
   const tasks = new Map<string, Task>();
-  while (tasks.size < 600) {
-    const [first, last] = [11 + random.int(88), 11 + random.int(88)];
+  while (tasks.size < 500) {
+    const [many, few] = [21 + random.int(78), 2 + random.int(18)];
     const [who, what] = [pick(people), pick(things)];
-    const isBefore = random.int(2) === 0;
-    const mainQuery = isBefore
-      ? `${who} has ${first} ${what} today and ${last} tomorrow. How many ${what} today?`
-      : `${who} has ${first} ${what} today and ${last} tomorrow. How many ${what} tomorrow?`;
-    const answer = isBefore ? first : last;
-    tasks.set(mainQuery, { taskId: `meter-${seed}-${tasks.size}`, mainQuery, initMessages: [], metadata: { answer } });
+    const isMore = random.int(2) === 0;
+    const mainQuery = isMore
+      ? `The shelf had ${many} ${what} and ${who} put ${few} on it. How many ${what} now?`
+      : `The shelf had ${many} ${what} and ${who} took ${few} off it. How many ${what} now?`;
+    if (tasks.has(mainQuery)) continue;
+    const metadata = { answer: isMore ? many + few : many - few, kind: isMore ? 'more' : 'fewer' };
+    tasks.set(mainQuery, { taskId: `shelf-${seed}-${tasks.size}`, mainQuery, initMessages: [], metadata });
   }
   const all = [...tasks.values()];
   return { training: all.slice(60), validation: all.slice(0, 60) };
-}
-
-/** Asks for a number without any tool. */
-export async function readMeter(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
-  const client = asClient(tuner, { agentName: 'reader' });
-  const { choices } = await client.chat.completions.create(
-    {
-      model: 'gpt-4o-mini',
-      messages: [
-        { role: 'system', content: 'Answer with the number alone.' },
-        { role: 'user', content: task.mainQuery },
-      ],
-    },
-    { signal: tuner.signal },
-  );
-  const answer = choices[0]?.message.content ?? '';
-  const isSuccess = answer.trim() === String(task.metadata['answer']);
-  return { reward: isSuccess ? 1 : 0, isSuccess, metadata: { answer } };
 }
 
 const cities = ['Lisbon', 'Oslo', 'Vienna', 'Dublin', 'Athens', 'Prague', 'Turin', 'Bergen', 'Porto', 'Madrid'];
@@ -97,6 +80,7 @@ export function journeyTasks(seed: number): Tasks {
       `After a week in ${from}, ${who} went on to ${to} by ${by}.`,
     ];
     const mainQuery = pick(forms);
+    if (tasks.has(mainQuery)) continue;
     tasks.set(mainQuery, {
       taskId: `journey-${seed}-${tasks.size}`,
       mainQuery,

@@ -54,8 +54,9 @@ const missingMark: Plant = {
       experimentDir,
       steps: 10,
       workflow: solveWithOpenai,
+      judge: ({ metadata }, output) =>
+        scored(Number(/####\s*(-?[\d.]+)/.exec(answerOf(output))?.[1]) === metadata['answer'] ? 1 : 0),
       tasks: problems(12),
-      taskJudge: { judgeType: 'answer', answer: { compare: 'number', after: '####' } },
     }),
 };
 
@@ -141,7 +142,7 @@ const oldBank: Plant = {
         withOldAccounts,
       ),
       taskJudge: { judgeType: 'environment' },
-      settings: { model: 'micro' },
+      settings: { model: 'micro', batchSize: 4 },
     }).setEnvironment(office),
 };
 
@@ -209,11 +210,12 @@ const otherHeldOut: Plant = {
     const isSum = ({ mainQuery }: Task): boolean => '+-'.includes(readProblem(mainQuery).operator);
     return smallJob({
       experimentDir,
-      steps: 40,
+      steps: 24,
       workflow: solveProblem,
       judge: new AnswerJudge(),
       tasks: { training: training.filter(isSum), validation: validation.filter((task) => !isSum(task)) },
       settings: { lr: 1e-3 },
+      trainerCommon: { testFreq: 8 },
     });
   },
 };
@@ -227,7 +229,7 @@ const sixPatients: Plant = {
     const belly = training.filter(({ metadata }) => ['belly', 'knee'].includes(String(metadata['ailment'])));
     return smallJob({
       experimentDir,
-      steps: 40,
+      steps: 30,
       workflow: AskWorkflow,
       judge: new FactsJudge(),
       tasks: { training: belly.slice(0, 6), validation },
@@ -396,7 +398,7 @@ const longQuestions: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 30,
+      steps: 24,
       workflow: AskWorkflow,
       judge: new LongQuestions(),
       tasks: patients(29),
