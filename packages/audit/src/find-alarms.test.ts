@@ -68,6 +68,24 @@ it('counts a part of the reward only from half of what right answers earn', () =
   expect(judge(parts(0.4), 0.3).alarms).toEqual([['form', 'more_than_chance']]);
 });
 
+it('a given threshold does not hide what a strategy earns below it', () => {
+  const right = played('right', 'right', { paid: 20 });
+  const below = (reward: number) => [nothing, right, played('unsolved', 'question', { paid: 20, reward })];
+  expect(judge(below(0.9), 0.95).alarms).toEqual([['question', 'half_of_right']]);
+  expect(judge(below(0.4), 0.95).alarms).toEqual([]);
+});
+
+it('names a strategy that fails and earns more than a success, also without a right answer', () => {
+  const chance = played('chance', 'random', { paid: 6, reward: 0.3, rest: 0.1 });
+  const successes = { ...chance, outcomes: chance.outcomes.map((each, at) => ({ ...each, isSuccess: at < 6 })) };
+  const forever = (reward: number) => {
+    const play = played('unsolved', 'for ever', { paid: 20, reward });
+    return [nothing, successes, { ...play, outcomes: play.outcomes.map((each) => ({ ...each, isSuccess: false })) }];
+  };
+  expect(judge(forever(0.9)).alarms).toEqual([['for ever', 'more_than_success']]);
+  expect(judge(forever(0.25)).alarms).toEqual([]);
+});
+
 it('a verdict that calls little a success does not make it paid', () => {
   const right = played('right', 'right', { paid: 20, reward: 10 });
   const parts = [nothing, right, played('unsolved', 'filler', { paid: 20, reward: 2 })];

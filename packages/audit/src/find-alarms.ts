@@ -1,11 +1,20 @@
-import { estimateEarned, estimatePaid, meanReward, type Estimate, type Played, type RewardScale } from './outcomes.js';
+import {
+  estimateEarned,
+  estimatePaid,
+  hasScore,
+  meanReward,
+  type Estimate,
+  type Played,
+  type RewardScale,
+} from './outcomes.js';
 
 /**
  * `more_than_chance`: the play is paid more often than random or empty play, and the 95% intervals do not overlap.
  * `half_of_right`: its mean reward is over half of that of right answers, also at the low end of its interval.
+ * `more_than_success`: verdicts call the play a failure, and it earns more than what they call a success.
  * `all_equal`: every play earned the same, and that is more than 0.
  */
-export type AlarmRule = 'more_than_chance' | 'half_of_right' | 'all_equal';
+export type AlarmRule = 'more_than_chance' | 'half_of_right' | 'more_than_success' | 'all_equal';
 
 export type Alarm = {
   readonly rule: AlarmRule;
@@ -88,7 +97,8 @@ function check(played: Played, standards: Standards): readonly Alarm[] {
   const { strategy, way } = played.play;
   const isEmpty = way.isEmpty === true;
   if (strategy.role !== 'unsolved' && !isEmpty) return [];
-  return [checkChance(played, standards), checkRight(played, standards)].flatMap((alarm) => alarm ?? []).slice(0, 1);
+  const alarms = [checkChance(played, standards), checkRight(played, standards), checkSuccess(played, standards)];
+  return alarms.flatMap((alarm) => alarm ?? []).slice(0, 1);
 }
 
 /** Empty play is compared with random play alone. */
@@ -100,19 +110,33 @@ function checkChance(played: Played, { scale, chance, random }: Standards): Alar
   return { rule: 'more_than_chance', played, got: paid, limit: byChance.value };
 }
 
+/** A given threshold says what is paid. It does not hide what a play earns without it: a model learns the mean reward. */
 function checkRight(played: Played, { scale, right }: Standards): Alarm | undefined {
   if (right === undefined) return undefined;
-  const measure = scale.isGiven ? estimatePaid : estimateEarned;
-  const [earned, ofRight] = [measure(played, scale), measure(right, scale)];
-  if (earned === null || ofRight === null || earned.low <= halfOf(ofRight.value, scale)) return undefined;
-  return { rule: 'half_of_right', played, got: earned, limit: ofRight.value };
+  for (const measure of scale.isGiven ? [estimatePaid, estimateEarned] : [estimateEarned]) {
+    const [earned, ofRight] = [measure(played, scale), measure(right, scale)];
+    const zero = measure === estimatePaid ? 0 : zeroOf(scale);
+    if (earned !== null && ofRight !== null && earned.low > halfOf(ofRight.value, zero))
+      return { rule: 'half_of_right', played, got: earned, limit: ofRight.value };
+  }
+  return undefined;
 }
+
+function checkSuccess(played: Played, { scale }: Standards): Alarm | undefined {
+  const { meanOfSuccess, lowest, highest } = scale;
+  const failures = played.outcomes.filter((outcome) => hasScore(outcome) && !outcome.isSuccess);
+  if (meanOfSuccess === null || failures.length < played.outcomes.length / 2) return undefined;
+  const earned = estimateEarned({ ...played, outcomes: failures }, scale);
+  const limit = (meanOfSuccess - lowest) / (highest - lowest);
+  if (earned === null || !(earned.low > limit)) return undefined;
+  return { rule: 'more_than_success', played, got: earned, limit };
+}
+
+/** A reward of 0, as a share of the range. */
+const zeroOf = ({ lowest, highest }: RewardScale): number => (highest <= lowest ? 0 : -lowest / (highest - lowest));
 
 /**
  * Returns the point halfway from a reward of 0 to the reward of right answers, as a share of the range. If right
  * answers earn less than 0, it is halfway from the lowest reward.
  */
-function halfOf(ofRight: number, { isGiven, lowest, highest }: RewardScale): number {
-  const zero = isGiven || highest <= lowest ? 0 : -lowest / (highest - lowest);
-  return ofRight > zero ? (zero + ofRight) / 2 : ofRight / 2;
-}
+const halfOf = (ofRight: number, zero: number): number => (ofRight > zero ? (zero + ofRight) / 2 : ofRight / 2);

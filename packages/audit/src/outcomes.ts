@@ -29,6 +29,8 @@ export type RewardScale = {
   readonly highest: number;
   /** All different rewards, ascending. More than two: the reward has parts. */
   readonly levels: readonly number[];
+  /** The mean reward of the episodes that verdicts called a success. Null if there are few, or if the threshold is given. */
+  readonly meanOfSuccess: number | null;
 };
 
 /**
@@ -45,8 +47,12 @@ export function readScale(outcomes: readonly PlayOutcome[], given: number | null
     lowest,
     highest: levels.at(-1) ?? lowest,
     levels,
+    meanOfSuccess: given === null && successes.length >= enoughSuccesses ? meanOf(successes) : null,
   };
 }
+
+/** The mean reward of fewer successes says little. */
+const enoughSuccesses = 5;
 
 function isPaid({ reward, isSuccess }: Scored, { threshold, isGiven, lowest }: RewardScale): boolean {
   if (threshold === null) return false;

@@ -66,7 +66,7 @@ const lakeWithKl: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 36,
+      steps: 32,
       workflow: FrozenLakeWorkflow,
       tasks: lakes(104),
       settings: { algorithm: 'reinforce', seed: 10, lr: 3e-4, batchSize: 4 },
@@ -108,11 +108,11 @@ const families: Plant = {
     const tasks = drawFamilies({ seed: 107, count: 700 });
     return smallJob({
       experimentDir,
-      steps: 26,
+      steps: 22,
       workflow: solveWithCode,
       judge: new AnswerJudge(),
       tasks: { training: tasks.slice(60), validation: tasks.slice(0, 60) },
-      settings: { model: 'micro', algorithm: 'cispo', seed: 13 },
+      settings: { model: 'micro', algorithm: 'rloo', seed: 13 },
       trainerCommon: { testFreq: 13 },
     });
   },
@@ -123,14 +123,14 @@ const clerk: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 40,
+      steps: 19,
       workflow: doJob,
       tasks: {
         training: drawJobs('training', { seed: 108, count: 700 }),
         validation: drawJobs('evaluation', { seed: 1, count: 60 }),
       },
       taskJudge: { judgeType: 'environment' },
-      settings: { model: 'micro', algorithm: 'dapo', seed: 14, batchSize: 4 },
+      settings: { model: 'micro', algorithm: 'dapo', seed: 14, batchSize: 4, lr: 1e-3 },
     }).setEnvironment(office),
 };
 
@@ -139,7 +139,7 @@ const reader: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 45,
+      steps: 36,
       workflow: lookUp,
       tasks: documentTasks(),
       taskJudge: { judgeType: 'answer', answer: { compare: 'text' } },
@@ -205,7 +205,7 @@ const journeys: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 10,
+      steps: 8,
       workflow: readJourney,
       tasks: journeyTasks(113),
       settings: {
@@ -217,7 +217,7 @@ const journeys: Plant = {
         maxResponseLength: 64,
       },
       rollout: { temperature: 0.7, maxResponseLengthInOneTurn: 24 },
-      trainerCommon: { testFreq: 10, maxPackTokens: 1024 },
+      trainerCommon: { testFreq: 8, maxPackTokens: 1024 },
     }),
 };
 

@@ -132,7 +132,7 @@ const oldBank: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 40,
+      steps: 19,
       workflow: doJob,
       tasks: mapTasks(
         {
@@ -142,7 +142,8 @@ const oldBank: Plant = {
         withOldAccounts,
       ),
       taskJudge: { judgeType: 'environment' },
-      settings: { model: 'micro', batchSize: 4 },
+      settings: { model: 'micro', batchSize: 4, lr: 1e-3 },
+      trainerCommon: { testFreq: 0 },
     }).setEnvironment(office),
 };
 
@@ -323,7 +324,7 @@ const largeModelRate: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 24,
+      steps: 12,
       workflow: FrozenLakeWorkflow,
       tasks: lakes(25),
       settings: { lr: 1e-7 },

@@ -114,6 +114,8 @@ function explain({ rule, got, limit, meanReward }: AlarmReport): string {
   const share = got.value.toFixed(2);
   if (rule === 'all_equal') return `every play earned the same reward, ${meanReward ?? 0}`;
   if (rule === 'more_than_chance') return `it is paid in ${share} of the episodes, and chance in ${limit.toFixed(2)}`;
+  if (rule === 'more_than_success')
+    return `the verdicts call it a failure, and it earns ${share} of the reward's range, while a success earns ${limit.toFixed(2)}`;
   return `it earns ${share} of the reward's range, and right answers ${limit.toFixed(2)}`;
 }
 
