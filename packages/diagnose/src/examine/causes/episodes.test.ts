@@ -56,6 +56,19 @@ it('episodes without anything special show nothing', () => {
   expect(causesOf(() => ({}))).toEqual([]);
 });
 
+describe('answers that are exactly the expected one', () => {
+  const equal = { answer: '12', expected: '12', success: false, reward: 0 };
+  it('and are all refused show a form that the prompt does not name', () => {
+    expect(causesOf(() => equal)).toEqual(['format_not_met']);
+  });
+  it('and are refused in part do not', () => {
+    expect(causesOf((_, at) => ({ ...equal, success: at % 2 === 1, tokensHash: 'a' }))).not.toContain('format_not_met');
+  });
+  it('except for white space do not', () => {
+    expect(causesOf(() => ({ ...equal, expected: '12\r' }))).not.toContain('format_not_met');
+  });
+});
+
 describe('the judge', () => {
   it('is unstable if equal tokens, or equal answers, are judged differently', () => {
     expect(causesOf(({ group }) => ({ tokensHash: group }))).toContain('judge_unstable');

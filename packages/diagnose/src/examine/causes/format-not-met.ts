@@ -1,6 +1,6 @@
-import type { Cause } from '../cause.js';
+import type { Cause, Sighting } from '../cause.js';
 import { episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
-import type { EpisodeOf } from '../examined-run.js';
+import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
@@ -14,12 +14,14 @@ export const formatNotMet: Cause = {
   name: 'format_not_met',
   needs: ['episodes'],
   threshold:
-    'half of the refused answers of the last half of the run have no answer, or contain the right answer in another form',
+    'half of the refused answers of the last half of the run have no answer, or contain the right answer in another form; or nine in ten answers that are exactly the expected one are refused',
   explains: ['never_solved', 'no_spread', 'no_gain', 'stopped_learning', 'zero_gradients'],
   look(run) {
     if (isGood(run)) return undefined;
     const wrong = trainingEpisodes(run, 0.5).filter(({ status, success }) => status === 'completed' && !success);
     if (wrong.length < leastWrong) return undefined;
+    const denied = deniedAnswers(run);
+    if (denied !== undefined) return denied;
     const found = [withoutAnswer(wrong), inOtherForm(wrong), sharedReason(wrong)].find(
       (each) => each !== undefined && each.episodes.length >= leastShare * wrong.length,
     );
@@ -33,6 +35,26 @@ export const formatNotMet: Cause = {
     };
   },
 };
+
+/** With fewer answers, a judge may have another reason to refuse them. */
+const leastDenied = 5;
+/** A judge that accepts some of them asks for more than the answer, or decides by chance. */
+const leastDeniedShare = 0.9;
+
+/** Answers that are the expected one, character by character, and are refused. */
+function deniedAnswers(run: ExaminedRun): Sighting | undefined {
+  const equal = trainingEpisodes(run).filter(
+    ({ status, answer, expected }) => status === 'completed' && expected !== undefined && answer?.trim() === expected,
+  );
+  const denied = equal.filter(({ success, reward = 0 }) => !success && reward <= 0);
+  if (denied.length < leastDenied || denied.length < leastDeniedShare * equal.length) return undefined;
+  return {
+    summary: `${denied.length} of ${equal.length} answers that are exactly the expected answer were refused, and earned nothing.`,
+    cure: 'See with ajet judge --audit what the judge accepts: it asks for a form that the prompt does not name, or compares with something else. Then say the form in the prompt, with an example, or change the judge (task_judge.answer.after, task_judge.answer.compare, task_judge.answer.task_field).',
+    episodes: episodeIds(denied),
+    taken: denied.length / equal.length,
+  };
+}
 
 /** Records of workflows that return no answer say nothing, so some episodes must have one. */
 function withoutAnswer(wrong: readonly EpisodeOf[]): Shared | undefined {

@@ -25,8 +25,9 @@ export const hollowReward: Cause = {
     if (isGood(run)) return undefined;
     const preferred = preferences(run);
     if (preferred !== undefined) return preferred;
+    const heldOut = compareHeldOut(run);
     for (const { on, series } of measuresOf(run)) {
-      const found = compare(run.figures.reward, series);
+      const found = compare(run.figures.reward, series) ?? (on === heldOutScore ? heldOut : undefined);
       if (found !== undefined)
         return {
           summary: `The reward rose from ${figure(found.reward.before)} to ${figure(found.reward.after)}, but ${on} went from ${figure(found.success.before)} to ${figure(found.success.after)}.`,
@@ -60,11 +61,11 @@ function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly 
   const hasRisen = evaluations.some(({ low }) => low !== undefined) && rises(heldOutChange(run));
   return [
     ...(trained === undefined ? [] : [{ on: 'success on the same episodes', series: trained }]),
-    ...(evaluations.length < 3 || hasRisen
-      ? []
-      : [{ on: 'the score on held-out tasks', series: evaluationSeries(evaluations) }]),
+    ...(evaluations.length < 3 || hasRisen ? [] : [{ on: heldOutScore, series: evaluationSeries(evaluations) }]),
   ];
 }
+
+const heldOutScore = 'the score on held-out tasks';
 
 type Comparison = {
   readonly reward: FigureChange;
@@ -90,7 +91,26 @@ function compareSince(
   all: { readonly reward: FigureSeries; readonly success: FigureSeries },
 ): Comparison | undefined {
   const [reward, success] = [changeSince(from, all.reward), changeSince(from, all.success)];
-  if (reward === undefined || success === undefined || !rises(reward)) return undefined;
+  if (reward === undefined || success === undefined) return undefined;
+  return compareChanges({ reward, success, from }, all);
+}
+
+/** A few evaluations are no series, but each has an interval. */
+function compareHeldOut(run: ExaminedRun): Comparison | undefined {
+  const { reward: series } = run.figures;
+  const [reward, success] = [series && changeSince(series.steps[0] ?? 0, series), heldOutChange(run)];
+  if (series === undefined || reward === undefined || success === undefined) return undefined;
+  return compareChanges(
+    { reward, success, from: run.evaluations[0]?.step ?? 0 },
+    { reward: series, success: evaluationSeries(run.evaluations) },
+  );
+}
+
+function compareChanges(
+  { reward, success, from }: Omit<Comparison, 'share'>,
+  all: { readonly reward: FigureSeries; readonly success: FigureSeries },
+): Comparison | undefined {
+  if (!rises(reward)) return undefined;
   const grown = reward.difference / scaleOf(all.reward);
   const followed = success.difference / scaleOf(all.success);
   const bound = success.high / scaleOf(all.success);

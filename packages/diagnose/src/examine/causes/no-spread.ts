@@ -1,5 +1,5 @@
 import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
-import type { Cause } from '../cause.js';
+import type { Cause, Sighting } from '../cause.js';
 import { groupsOf, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { between, meanOf } from '../figures/series.js';
@@ -10,7 +10,7 @@ export const noSpread: Cause = {
   name: 'no_spread',
   needs: ['equal_groups', 'success'],
   threshold:
-    'over half of the groups have equal rewards, and the share is 20 points above the one that chance predicts for this success and group size',
+    'over half of the groups have equal rewards, and the share is 20 points above the one that chance predicts for this success and group size; or over 40% have, and chance would leave half as many in groups of 8',
   explains: ['zero_gradients', 'stopped_learning', 'no_gain'],
   look(run) {
     const { equal_groups: equal, success } = run.figures;
@@ -22,7 +22,8 @@ export const noSpread: Cause = {
     const rates = success.values.filter((_, at) => steps.has(success.steps[at] ?? -1));
     const chance = 1 - meanOf(rates.map((rate) => chanceOfMixedGroup(rate, groupSize)));
     const groups = countGroups(run, late);
-    if (wilsonInterval(observed, groups).low <= Math.max(0.5, chance + 0.2)) return undefined;
+    if (wilsonInterval(observed, groups).low <= Math.max(0.5, chance + 0.2))
+      return tooSmall(run, { observed, groups, rate: meanOf(rates) });
     return {
       summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(meanOf(rates), wilsonInterval(meanOf(rates), groups))} in groups of ${groupSize}. The model solves a task in all episodes of its group or in none.`,
       cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${nameSetting('rollout.temperature', run.settings.temperature)}.`,
@@ -31,6 +32,25 @@ export const noSpread: Cause = {
     };
   },
 };
+
+/** The default of rollout.num_repeat. */
+const usualSize = 8;
+
+/** Chance explains the equal rewards, and would leave half as many in groups of the usual size. */
+function tooSmall(
+  run: ExaminedRun,
+  { observed, groups, rate }: { readonly observed: number; readonly groups: number; readonly rate: number },
+): Sighting | undefined {
+  const { groupSize = usualSize } = run.settings;
+  const [chance, usual] = [1 - chanceOfMixedGroup(rate, groupSize), 1 - chanceOfMixedGroup(rate, usualSize)];
+  if (groupSize >= usualSize || usual > chance / 2 || wilsonInterval(observed, groups).low <= 0.4) return undefined;
+  return {
+    summary: `${percent(observed)} of the ${groups} groups of the last half have equal rewards and train nothing. In groups of ${groupSize} it would be ${percent(chance)} by chance at a success of ${formatRate(rate, wilsonInterval(rate, groups))}, and ${percent(usual)} in groups of ${usualSize}.`,
+    cure: `Raise ${nameSetting('rollout.num_repeat', groupSize)}; a smaller data.train_batch_size keeps the number of episodes.`,
+    episodes: examples(run),
+    taken: observed,
+  };
+}
 
 /** An episode of a task that is always solved, and one of a task that is never solved. */
 function examples(run: ExaminedRun): readonly string[] {

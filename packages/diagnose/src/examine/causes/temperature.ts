@@ -67,18 +67,24 @@ function nearlyRandom(run: ExaminedRun): Sighting | undefined {
 const cooler = (temperature: number): string =>
   `Lower ${nameSetting('rollout.temperature', temperature)}; ajet probe compares temperatures before a run.`;
 
+/** Sampling for training is usual from 0.6 on. Below half of that, a model that is sure of its words has no variety left. */
+const leastUsual = 0.3;
+
 export const temperatureTooLow: Cause = {
   name: 'temperature_too_low',
   needs: ['episodes'],
   threshold:
-    'in half of the groups all episodes have the same tokens, in the first step too, while success is below 0.8',
+    'in half of the groups all episodes have the same tokens, in the first step too or at a temperature below 0.3, while success is below 0.8',
   explains: ['no_spread', 'zero_gradients', 'no_gain', 'stopped_learning', 'never_solved', 'lost_variety'],
   look(run) {
     if (isGood(run)) return undefined;
     const [first, all] = [compareTokens(firstEpisodes(run)), compareTokens(trainingEpisodes(run))];
-    if (all.compared < leastGroups || first.share <= 0.5 || all.share <= 0.5) return undefined;
+    const { temperature = 1 } = run.settings;
+    const isFirst = first.share > 0.5;
+    if (all.compared < leastGroups || all.share <= 0.5 || !(isFirst || temperature < leastUsual)) return undefined;
+    const since = isFirst ? `, before the first update already (${percent(first.share)})` : '';
     return {
-      summary: `The episodes of a group do not differ: in ${all.same.length} of ${all.compared} groups (${percent(all.share)}) all have the same tokens, before the first update already (${percent(first.share)}).`,
+      summary: `The episodes of a group do not differ: in ${all.same.length} of ${all.compared} groups (${percent(all.share)}) all have the same tokens${since}.`,
       cure: `Raise ${nameSetting('rollout.temperature', run.settings.temperature)}; 0.7 to 1 is usual. See also rollout.top_p and rollout.top_k.`,
       episodes: episodeIds(all.same),
       taken: all.share,
