@@ -153,7 +153,7 @@ const doctor: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 30,
+      steps: 24,
       workflow: AskWorkflow,
       judge: new FactsJudge(),
       tasks: patients(110, 60),
@@ -168,7 +168,7 @@ const ruledDoctor: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 44,
+      steps: 36,
       workflow: AskWorkflow,
       judge: new RuleJudge(),
       tasks: patients(111, 60),

@@ -77,7 +77,7 @@ export function journeyTasks(seed: number): Tasks {
     const forms = [
       `${who} took the ${by} from ${from} to ${to}.`,
       `${who} reached ${to} by ${by}. The journey began in ${from}.`,
-      `After a week in ${from}, ${who} went on to ${to} by ${by}.`,
+      `After a week in ${from}, ${who} left for ${to} by ${by}.`,
     ];
     const mainQuery = pick(forms);
     if (tasks.has(mainQuery)) continue;

@@ -95,7 +95,7 @@ function compareSince(
   return compareChanges({ reward, success, from }, all);
 }
 
-/** A few evaluations are no series, but each has an interval. */
+/** Each evaluation has an interval, so a few of them are enough. */
 function compareHeldOut(run: ExaminedRun): Comparison | undefined {
   const { reward: series } = run.figures;
   const [reward, success] = [series && changeSince(series.steps[0] ?? 0, series), heldOutChange(run)];
