@@ -122,7 +122,12 @@ async function finish(served: Promise<ServedSwarm>, drainMs: number): Promise<vo
   await swarm?.server.finish(drainMs);
 }
 
-function requireConf({ conf }: SwarmFlags): string {
+function requireConf({ conf, allowCode }: SwarmFlags): string {
+  if (allowCode === true)
+    throw new ConfigError(
+      'wrong_value',
+      '--allow-code is for a server that waits for its run. Remove it, or replace --conf with --standby <folder>.',
+    );
   if (conf !== undefined) return conf;
   throw new ConfigError('no_conf', 'Name the run with --conf <file.yaml>, or wait for a run with --standby <folder>.');
 }
