@@ -1,3 +1,5 @@
 export { ModelTrainer, type ModelTrainerOptions } from './model/model-trainer.js';
 export { createCountingTrainer } from './testing/counting-trainer.js';
 export { testSettings } from './testing/test-settings.js';
+export { defaultKeyLimits, defaultOpenEpisodes } from './http/key-limits.js';
+export { defaultLimits } from './http/read-json.js';

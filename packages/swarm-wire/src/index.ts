@@ -81,7 +81,7 @@ export {
 } from './operations.js';
 export { createOpenApi } from './open-api.js';
 export { parseRequest, parseStrings } from './parse-request.js';
-export { modelRoutes, type ModelRoute } from './model-routes.js';
+export { modelRoutes, type CallRoute } from './model-routes.js';
 export {
   checkpointQuerySchema,
   configHeaders,
@@ -93,7 +93,6 @@ export {
   idempotencyHeaders,
   rangeHeaders,
   serverQuerySchema,
-  type EpisodesQuery,
 } from './queries.js';
 export { errorsOf, routes, type Route } from './routes.js';
 export { wireVersion, wireVersionHeader } from './wire-version.js';

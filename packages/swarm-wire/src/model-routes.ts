@@ -4,7 +4,7 @@ import { wishes, type Protocol } from '@agentjet/core/parameters';
  * The routes of model calls. They speak the protocols of OpenAI and Anthropic, under the `base_url` of a claimed
  * episode. Their parameters are those of the table that the endpoint reads.
  */
-export type ModelRoute = {
+export type CallRoute = {
   readonly method: 'get' | 'post';
   /** The path below `/e/{episode}/{agent}` or `/e/{episode}`. */
   readonly path: string;
@@ -14,7 +14,7 @@ export type ModelRoute = {
   readonly required?: readonly string[];
 };
 
-export const modelRoutes: readonly ModelRoute[] = [
+export const modelRoutes: readonly CallRoute[] = [
   {
     method: 'post',
     path: '/v1/chat/completions',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorMeanings, errorSchema, errorStatus, type ErrorCode } from './error-codes.js';
 import { fieldMeanings } from './field-meanings.js';
-import { modelRoutes, parametersOf, type ModelRoute } from './model-routes.js';
+import { modelRoutes, parametersOf, type CallRoute } from './model-routes.js';
 import { trainingEventSchema } from './operations.js';
 import { agentHeaders, callHeaders, commonHeaders } from './queries.js';
 import { errorsOf, routes, type Route } from './routes.js';
@@ -117,7 +117,7 @@ function describeErrors(codes: readonly ErrorCode[]): Json {
 
 /** Describes a model call. Its agent is in the path, or in headers. */
 function describeCall(
-  { method, path, summary, protocol, required = [] }: ModelRoute,
+  { method, path, summary, protocol, required = [] }: CallRoute,
   agentIn: 'agent' | 'headers',
 ): Json {
   const inPath = {

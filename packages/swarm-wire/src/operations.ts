@@ -168,7 +168,7 @@ const shareAnswerSchema = z.strictObject({
   idle: z.boolean().describe('True if no client works for the share now.'),
 });
 
-export const waitReasons = [
+const waitReasons = [
   'groups',
   'clients',
   'tasks',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Schemas of query parameters and of headers, which arrive as strings. */
 
 /** Digits. The OpenAPI document describes them as a whole number. */
-export const wholeNumber = z
+const wholeNumber = z
   .string()
   .regex(/^\d{1,15}$/, 'it must be a whole number from 0')
   .transform(Number);
@@ -89,5 +89,3 @@ export const agentHeaders = z.object({
   'x-ajet-agent': z.string().max(200).optional().describe('The name of the agent. Default: agent.'),
   'x-ajet-target': z.string().max(200).optional().describe('The target that learns from the call. Default: the agent.'),
 });
-
-export type EpisodesQuery = z.infer<typeof episodesQuerySchema>;

@@ -40,7 +40,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
 }
 
 /** Throws ConfigError if the workflow should run in several processes, because a client is one process. */
-export function requireOwnProcess({ rollout }: Pick<AgentJetConfig, 'rollout'>): void {
+function requireOwnProcess({ rollout }: Pick<AgentJetConfig, 'rollout'>): void {
   if (rollout.workflowProcesses === 0) return;
   throw new ConfigError(
     'wrong_value',

@@ -115,7 +115,7 @@ export type WriteRoute<Body> = (
 ) => Promise<unknown>;
 
 /** Reads the headers of a schema. Throws WireError `invalid_request`. */
-export const headersOf = <Headers>({ req }: Context, schema: z.ZodType<Headers>): Headers =>
+export const readHeaders = <Headers>({ req }: Context, schema: z.ZodType<Headers>): Headers =>
   parseStrings(schema, req.header());
 
 /** Records an operator's order before it is carried out: who, when, what. */

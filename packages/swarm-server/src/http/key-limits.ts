@@ -3,7 +3,7 @@ import { WireError, type EndRequest, type KeyLimits } from '@agentjet/swarm-wire
 import type { StoredKey } from './keys.js';
 
 /** The limits of a worker's or an observer's key. A commander's key has only the limits that were set for it. */
-const defaultKeyLimits: Required<KeyLimits> = {
+export const defaultKeyLimits: Required<KeyLimits> = {
   requests_per_second: 1000,
   bytes_per_second: 32 * 2 ** 20,
   metadata_bytes: 256 * 1024,

@@ -14,7 +14,7 @@ import {
 import type { Asked } from '../swarm/operator-routes.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { requireKeyShares } from '../swarm/episode-answers.js';
-import { audit, headersOf, toClaimKey, type Door } from './door.js';
+import { audit, readHeaders, toClaimKey, type Door } from './door.js';
 import type { StoredKey } from './keys.js';
 import { anyConfig, type RunConfig } from './run-config.js';
 
@@ -53,7 +53,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.put(
     '/shares',
     door.write('commander', sharesRequestSchema, async (swarm, shares, { context, key }) => {
-      return swarm.share(shares, headersOf(context, idempotencyHeaders)['idempotency-key'], askedBy(key));
+      return swarm.share(shares, readHeaders(context, idempotencyHeaders)['idempotency-key'], askedBy(key));
     }),
   );
   base.post('/run/:operation', door.read('commander', operate));
@@ -69,7 +69,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.patch(
     '/run/config',
     door.write('commander', configRequestSchema, async (swarm, request, { context, key }) => {
-      const { 'if-match': ifMatch } = headersOf(context, configHeaders);
+      const { 'if-match': ifMatch } = readHeaders(context, configHeaders);
       config.requireChangeable(request.changes);
       return swarm.configure(request, ifMatch, askedBy(key));
     }),
@@ -84,7 +84,7 @@ type RunOptions = { readonly config?: RunConfig; readonly standby?: StandbyRun }
 /** Carries out an operation. If the operation is already in effect, it returns at once. */
 async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {
   const operation = toOperation(context.req.param('operation') ?? '');
-  const { 'idempotency-key': id = crypto.randomUUID() } = headersOf(context, idempotencyHeaders);
+  const { 'idempotency-key': id = crypto.randomUUID() } = readHeaders(context, idempotencyHeaders);
   await swarm.requireOrder(id, operation);
   const known = await swarm.operation(id);
   const isDone = known?.state === 'done' || isReached(swarm, operation);

@@ -23,7 +23,7 @@ import { addCheckpoints, type CheckpointDirs } from './checkpoint-routes.js';
 import {
   answerError,
   audit,
-  headersOf,
+  readHeaders,
   incomingOf,
   Door,
   requireBounds,
@@ -76,7 +76,7 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
     door.raw('observer', async (swarm, context, key) => {
       const close = door.limiter.openStream(key);
       (context.env as HttpBindings).outgoing.once('close', close);
-      return respondEvents(swarm, headersOf(context, eventsHeaders)['last-event-id']);
+      return respondEvents(swarm, readHeaders(context, eventsHeaders)['last-event-id']);
     }),
   );
   base.get(

@@ -170,10 +170,19 @@ export class EpisodeRoutes {
     if (this.#context.ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
   }
 
-  /** Answers a model call with the weights of `policy`. Default: the first policy. */
+  /** Answers a model call with the weights of `policy`, and measures it. Default: the first policy. */
   async call(episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> {
-    const { ledger, writer, host, meter } = this.#context;
+    const { ledger, host, meter } = this.#context;
     const sinceMs = host.now();
+    const content = await this.#call(episodeId, { requestId, policy }, generate);
+    const group = ledger.state.groups.get(ledger.state.episodes.get(episodeId)?.groupId ?? '');
+    const of = { policy: policy ?? this.#context.policy, share: shareOf(group ?? {}) };
+    meter?.onCall(of, (host.now() - sinceMs) / 1000);
+    return content;
+  }
+
+  async #call(episodeId: string, { requestId, policy }: CallOf, generate: GenerateCall): Promise<unknown> {
+    const { ledger, writer } = this.#context;
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
     const name = `${episodeId} ${requestId}`;
@@ -190,8 +199,6 @@ export class EpisodeRoutes {
     const content = await answer;
     if (this.#context.settings.syncsCalls === true) await writer.synced();
     await writer.committed();
-    const share = shareOf(ledger.state.groups.get(episode.groupId) ?? {});
-    meter?.onCall({ policy: policy ?? this.#context.policy, share }, (host.now() - sinceMs) / 1000);
     return content;
   }
 
