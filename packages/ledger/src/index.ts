@@ -51,7 +51,8 @@ export {
   type Schedule,
 } from './state.js';
 export { countTasks, currentTable, tableName, taskKey, tasksOf, type TableVersion } from './task-tables.js';
-export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
+export { LmdbStore } from './lmdb/lmdb-store.js';
+export type { LmdbStoreOptions } from './lmdb/lmdb-store-options.js';
 export type { StoreEntry } from './store/entry.js';
 export { foldStore, settleFinished } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';

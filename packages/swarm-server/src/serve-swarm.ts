@@ -10,6 +10,7 @@ import { requireSafe } from './http/require-safe.js';
 import type { SwarmServerOptions } from './http/server-options.js';
 import { SwarmServer } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
+import { watchRunDisk } from './served/run-disk.js';
 import { toCollection } from './swarm/collection-names.js';
 import type { SwarmSettings } from './swarm/settings.js';
 
@@ -103,6 +104,7 @@ export async function serveSwarm<Config extends CommonConfig>(
         return store;
       },
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded, onNotice }),
+      runDisk: watchRunDisk(run.folder.dir),
       settings: toSwarmSettings(run.config),
       policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),
       app: {

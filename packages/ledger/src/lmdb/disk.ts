@@ -12,7 +12,7 @@ export function freeBytes(dir: string): number {
 
 /** `reason`: the message of the failed write. */
 export function isFull(reason: string, dir: string): boolean {
-  return /MDB_MAP_FULL|ENOSPC|No space/i.test(reason) || freeBytes(dir) < nextToNothing;
+  return /MDB_MAP_FULL|ENOSPC|EDQUOT|No space/i.test(reason) || freeBytes(dir) < nextToNothing;
 }
 
 /** Creates a folder and its parents, and syncs them. */

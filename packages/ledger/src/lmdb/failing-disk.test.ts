@@ -151,6 +151,32 @@ it('is not opened if LMDB would end the process', () =>
     await expect(LmdbStore.open(dir)).rejects.toMatchObject({ code: 'damaged' });
   }));
 
+it('refuses a commit that does not fit before LMDB begins it, and continues when there is room', () =>
+  inFolder(async (dir) => {
+    const store = await openOwned(dir);
+    const real = fs.writeSync;
+    const full = vi.spyOn(fs, 'writeSync').mockImplementation((handle, ...rest: unknown[]) => {
+      if (Buffer.isBuffer(rest[0]) && rest[0].length === 2 ** 18)
+        throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+      return (real as (...all: readonly unknown[]) => number)(handle, ...rest);
+    });
+    syncBuiltinESMExports();
+    const large: StoreEntry = {
+      sequence: 1,
+      record: { kind: 'memo', groupId: 'g', episodeId: 'e', content: 'x'.repeat(2 ** 20) },
+    };
+    try {
+      await expect(store.commit([large])).rejects.toMatchObject({ code: 'full' });
+      await store.commit([checkpoint(2)]);
+    } finally {
+      full.mockRestore();
+      syncBuiltinESMExports();
+    }
+    await store.commit([large]);
+    expect([store.find(1)?.sequence, store.find(2)?.sequence]).toEqual([1, 2]);
+    await store.close();
+  }));
+
 async function onFullDisk(body: () => Promise<void>): Promise<void> {
   const real = fs.statfsSync;
   const full = vi.spyOn(fs, 'statfsSync').mockImplementation((dir) => ({ ...real(dir), bavail: 0 }));

@@ -8,6 +8,7 @@ import { laneOf, type Lane } from '../store/store.js';
 import type { LedgerRecord } from '../records.js';
 import { checkPages } from './check-pages.js';
 import { fromValue, toValue } from './checked-value.js';
+import { FileRoom } from './file-room.js';
 import { letGoOf, reasonOfFailedWrite } from './failed-write.js';
 import { restore, type OpenFile } from './open-database.js';
 import type { Owner } from './owner.js';
@@ -24,6 +25,10 @@ export class LmdbFile {
   readonly #open: OpenFile;
   /** The open file. A sealed file is closed while nobody reads it, so that its pages do not occupy memory. */
   #opened: OpenedFile | undefined;
+  /** The room of a file that may be written. */
+  #room: FileRoom | undefined;
+  /** Bytes of room that every write leaves for the next ones. */
+  #reserve = 0;
   #isSealed = false;
   #isAtRest = false;
   #isClosed = false;
@@ -124,6 +129,7 @@ export class LmdbFile {
    * then on.
    */
   take(check: (meta: FileMeta) => Partial<FileMeta> | undefined): boolean {
+    this.#makeRoom(0);
     return this.#database.transactionSync(() => {
       const meta = this.readMeta();
       const change = check(meta);
@@ -168,7 +174,8 @@ export class LmdbFile {
     this.#scratch = undefined;
     try {
       const records = entries.map((entry) => encodeRecord(entry.record, commitBytes, scratch));
-      return await this.#inTurn(async (database) => {
+      const bytes = records.reduce((sum, record) => sum + record.length, 0);
+      return await this.#inTurn(bytes, async (database) => {
         const numCommits = this.#numCommits + 1;
         const isWritten = await database.ifNoExists(unless, () => {
           if (ends !== undefined) this.#putEnd(ends);
@@ -192,12 +199,13 @@ export class LmdbFile {
 
   /**
    * Runs writes one at a time. After a failed write it refuses all further writes, because LMDB may never answer them
-   * or report them as synced. Rejects with the reason of the first failure.
+   * or report them as synced. Rejects with the reason of the first failure. `bytes`: the size of what is written.
    */
-  #inTurn<T>(write: (database: RootDatabase<Buffer, Key>) => Promise<T>): Promise<T> {
+  #inTurn<T>(bytes: number, write: (database: RootDatabase<Buffer, Key>) => Promise<T>): Promise<T> {
     const turn = this.#writing.then(async () => {
       const database = this.#database;
       if (this.#failure !== undefined) throw this.#failure;
+      this.#makeRoom(bytes);
       try {
         const result = await write(database);
         await database.flushed; // settles at once, because LMDB answers a commit only when it is on disk
@@ -214,6 +222,31 @@ export class LmdbFile {
     return turn;
   }
 
+  /** Bytes that can be written to the file although the disk is full. */
+  get room(): number {
+    return this.#room?.bytes ?? 0;
+  }
+
+  /** Takes room from the disk now, so that this many bytes can be written later. Does nothing if there is none. */
+  reserve(bytes: number): void {
+    this.#reserve = bytes;
+    try {
+      this.#makeRoom(0);
+    } catch {
+      // The next write says that the disk is full, if it needs more than the file has.
+    }
+  }
+
+  /** Throws the error of the disk unless LMDB can write this many bytes, and what its tree needs for them. */
+  #makeRoom(bytes: number): void {
+    this.#room ??= new FileRoom(this.path);
+    try {
+      this.#room.ensure(2 * bytes + treeBytes + this.#reserve);
+    } catch (error) {
+      if (this.#room.bytes < bytes + bytes / 4 + treeBytes) throw error;
+    }
+  }
+
   /** Copies the entries that are committed now to another file. Other processes may write this file in the meantime. */
   async backup(target: string): Promise<void> {
     await this.#database.backup(target, false);
@@ -221,7 +254,7 @@ export class LmdbFile {
 
   /** Waits until everything committed is on disk. The next commit records the number of synced commits. */
   async sync(): Promise<void> {
-    await this.#inTurn(async () => undefined);
+    await this.#inTurn(0, async () => undefined);
   }
 
   /** Whether the file has no entries. */
@@ -277,6 +310,8 @@ export class LmdbFile {
   async #letGo(): Promise<void> {
     const { database } = this.#opened ?? {};
     this.#opened = undefined;
+    this.#room?.close();
+    this.#room = undefined;
     if (database === undefined) return;
     if (this.#failure === undefined) await database.close();
     else letGoOf(database);
@@ -320,6 +355,8 @@ type OpenedFile = { readonly database: RootDatabase<Buffer, Key>; readonly isRea
 
 const keyOf = (entry: StoreEntry): Key => [laneOf(entry), entry.sequence];
 
+/** Bytes that a commit needs besides its records: copies of pages of the tree, and the list of free pages. */
+const treeBytes = 2 ** 18;
 /** Bytes of the commit number before each record. */
 const commitBytes = 4;
 

@@ -8,6 +8,7 @@ import type { Lane, Store, StoreFile } from '../store/store.js';
 import { readBootId } from './boot-id.js';
 import { freeBytes, isFull, makeSyncedFolder, syncPath } from './disk.js';
 import { requireHead } from './check-pages.js';
+import type { LmdbStoreOptions } from './lmdb-store-options.js';
 import { LmdbFile, type Change } from './lmdb-file.js';
 import { freeSpace, openDatabase, type OpenFile } from './open-database.js';
 import { describeSelf, isDead, isSilent, requireDead, type Owner } from './owner.js';
@@ -33,7 +34,7 @@ export class LmdbStore implements Store {
   #numSynced = 0;
   #isNoting = false;
   #heartbeat: NodeJS.Timeout | undefined;
-  #room = { askedMs: -Infinity, hasRoom: true };
+  #room = { askedMs: -Infinity, bytes: 0, hasRoom: true };
   /**
    * Settles when no file is being rolled. To roll a file, the store seals it and then makes a new one. Between these
    * two steps, the store owns no file.
@@ -191,13 +192,21 @@ export class LmdbStore implements Store {
     return owner !== undefined && owner.id !== this.#id && !isDead(owner, this.bootId);
   }
 
-  /** Returns whether the disk has room. It checks the disk at most once a second. */
+  /** Returns whether the disk has room. It checks the disk once a second, and more often while much is written. */
   hasRoom(): boolean {
     const now = Date.now();
-    if (now - this.#room.askedMs > 1000) {
-      this.#room = { askedMs: now, hasRoom: freeBytes(this.#dir) >= (this.#options.minFreeBytes ?? minFreeBytes) };
-    }
+    const least = this.#options.minFreeBytes ?? minFreeBytes;
+    const bytes = this.#files.at(-1)?.bytes ?? 0;
+    if (now - this.#room.askedMs > 1000 || Math.abs(bytes - this.#room.bytes) > least / 16)
+      this.#room = { askedMs: now, bytes, hasRoom: freeBytes(this.#dir) >= least };
     return this.#room.hasRoom;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    const newest = this.#files.at(-1);
+    if (newest === undefined) return false;
+    if (!this.hasRoom()) newest.reserve(reserveBytes);
+    return newest.room + freeBytes(this.#dir) >= 2 * bytes + reserveBytes;
   }
 
   /**
@@ -362,23 +371,11 @@ export class LmdbStore implements Store {
   }
 }
 
-export type LmdbStoreOptions = {
-  /** Takes over from an owner that may still be alive. */
-  readonly takeOver?: boolean;
-  readonly isReadOnly?: boolean;
-  /** Called if the heartbeat finds another owner, or cannot be written. */
-  readonly onLost?: (error: unknown) => void;
-  /** If fewer bytes are free, the store has no room. Default: 256 MiB. */
-  readonly minFreeBytes?: number;
-  /** For tests: the number that identifies a file system on Linux (statfs). */
-  readonly fileSystemType?: (dir: string) => number;
-  /** For tests: identifies the boot of the machine. */
-  readonly bootId?: string;
-};
-
 type OpenDatabase = typeof open;
 
 const minFreeBytes = 256 * 2 ** 20;
+/** Kept for the decisions of the server itself if the disk is full. */
+const reserveBytes = 4 * 2 ** 20;
 const heartbeatMs = 5000;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

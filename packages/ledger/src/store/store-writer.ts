@@ -93,6 +93,7 @@ export class StoreWriter {
     const newest = this.#store.files().at(-1);
     const isFull = newest !== undefined && newest.bytes >= this.#options.maxFileBytes;
     if (!isFull && this.#writtenSinceRoll < this.#options.maxFileEntries) return;
+    if (!this.#store.hasRoomFor(newFileBytes)) return; // a full disk has no room for a new file, but this one has some
     await this.#store.roll();
     this.#writtenSinceRoll = 0;
   }
@@ -137,6 +138,9 @@ export type StoreWriterOptions = {
   readonly onFailure: (error: StoreError) => void;
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;
 };
+
+/** A new file takes more than this at once. */
+const newFileBytes = 2 ** 20;
 
 type Waiter = {
   readonly upTo: number;

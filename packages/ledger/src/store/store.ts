@@ -46,6 +46,8 @@ export interface Store {
    * decisions fit even on a full disk.
    */
   hasRoom(): boolean;
+  /** Returns whether a necessary record of this size fits, and the server's decisions after it. */
+  hasRoomFor(bytes: number): boolean;
   close(): Promise<void>;
 }
 

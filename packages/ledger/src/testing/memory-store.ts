@@ -194,6 +194,10 @@ export class MemoryStore implements Store {
     return !this.#disk.isFull;
   }
 
+  hasRoomFor(): boolean {
+    return true;
+  }
+
   async close(): Promise<void> {}
 
   #isOwner(): boolean {

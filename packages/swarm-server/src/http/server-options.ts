@@ -6,7 +6,7 @@ import type { SwarmOptions } from '../swarm/swarm-options.js';
 import type { StoredKey } from './keys.js';
 import type { SwarmAppOptions } from './swarm-app.js';
 
-export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo' | 'name'> & {
+export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo' | 'runDisk' | 'name'> & {
   /**
    * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
    */

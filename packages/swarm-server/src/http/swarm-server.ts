@@ -128,6 +128,8 @@ class SwarmLoop {
   readonly #waiting = new Set<() => void>();
   #isOver = false;
   #taken: StoreError | undefined;
+  /** The store cannot be opened again, because its disk is full. */
+  #full: StoreError | undefined;
   #tellTaken: (error: StoreError) => void = () => undefined;
   readonly deposed = new Promise<StoreError>((resolve) => {
     this.#tellTaken = resolve;
@@ -153,6 +155,7 @@ class SwarmLoop {
    */
   get swarmToAsk(): Swarm | undefined {
     if (this.#taken !== undefined) throw toWireError(this.#taken);
+    if (this.#swarm === undefined && this.#full !== undefined) throw toWireError(this.#full);
     return this.#swarm;
   }
 
@@ -211,12 +214,14 @@ class SwarmLoop {
         ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
         onTrainerFailure: (error) => void this.#openAgain(error),
         onWanted: () => void this.#openOnOrder(),
+        runDisk: this.#options.runDisk,
         name: this.#options.name,
         sinceMs: this.#sinceMs,
         meter: this.#meter,
         onNotice: this.#options.onNotice,
       });
       this.#numLives++;
+      this.#full = undefined;
       if (this.#options.onLog !== undefined) logRecords(this.#swarm, this.#options.onLog);
       this.#model?.episodes.attach(this.#swarm);
       this.#wake();
@@ -355,6 +360,7 @@ class SwarmLoop {
         return await this.open();
       } catch (failure) {
         this.#options.onNotice?.(toErrorMessage(failure), 'error');
+        if (failure instanceof StoreError && failure.code === 'full') this.#full = failure;
         if (failure instanceof StoreError && ['owned', 'not_owner'].includes(failure.code))
           return this.#giveUp(takenOver());
         await new Promise((resolve) => systemHost.after(delayMs, () => resolve(undefined)));

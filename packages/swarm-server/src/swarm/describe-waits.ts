@@ -16,7 +16,7 @@ import { evaluationGroups } from './evaluate.js';
 import { isRunDone } from './run-done.js';
 import { rulesOf } from './rules-of.js';
 import { isEmpty, isEnding, lookAt, ownSharesToDraw, shareNames } from './share-watch.js';
-import { flyingOf, hasPolicies, isComplete, type SwarmContext } from './swarm-context.js';
+import { flyingOf, hasPolicies, isComplete, roomOfStep, type SwarmContext } from './swarm-context.js';
 
 /** Says in words what the next step of a policy waits for. */
 
@@ -50,6 +50,9 @@ function findOrder(context: SwarmContext, step: string): Wait | undefined {
   const { health, weights, ledger, line } = context;
   const { isStopped, isPaused, isDraining } = ledger.state.operation;
   if (health.problem !== undefined) return { reason: 'failed', text: `Training has stopped: ${health.problem}` };
+  if (health.disk !== undefined) return { reason: 'disk', text: `${step} waits for room: ${health.disk}` };
+  if (!context.store.hasRoomFor(roomOfStep))
+    return { reason: 'disk', text: `${step} waits for room on the disk of the ledger. Free disk space.` };
   if (weights.phase === 'failed' || weights.phase === 'recovering')
     return {
       reason: 'recovering',
@@ -128,15 +131,15 @@ function findBatchWait(context: SwarmContext, step: string): Wait {
   return { reason: 'groups', text: `${wanted}; ${episodesOf(context)}.` };
 }
 
-/** The reason why no episode of the missing groups runs. */
+/** The reason why no episode of the missing groups runs, or can end. */
 function findBlock(context: SwarmContext, wanted: string): Wait | undefined {
   const { ledger, store, tasks, lives } = context;
-  if (ledger.numRunning > 0) return undefined;
   if (!store.hasRoom())
     return {
       reason: 'disk',
-      text: `${wanted}, and the server gives out no episodes, because its disk is nearly full. Free disk space.`,
+      text: `${wanted}, and the disk of the ledger is nearly full: the server accepts ends while they fit, but gives out no episodes and answers no calls. Free disk space.`,
     };
+  if (ledger.numRunning > 0) return undefined;
   const waiting = unscoredEpisodes(context);
   if (waiting > 0)
     return {

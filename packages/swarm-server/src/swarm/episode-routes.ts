@@ -8,18 +8,18 @@ import {
   type OpenPlace,
 } from '@agentjet/ledger';
 import { placeSeed } from '@agentjet/core';
-import {
+import type {
+  AbandonAnswer,
+  AbandonRequest,
+  ClaimAnswer,
+  ClaimedEpisode,
+  ClaimRequest,
+  EndRequest,
+  HeartbeatAnswer,
+  HeartbeatRequest,
+  Receipt,
+  WireTask,
   WireError,
-  type AbandonAnswer,
-  type AbandonRequest,
-  type ClaimAnswer,
-  type ClaimedEpisode,
-  type ClaimRequest,
-  type EndRequest,
-  type HeartbeatAnswer,
-  type HeartbeatRequest,
-  type Receipt,
-  type WireTask,
 } from '@agentjet/swarm-wire';
 import type { ModelPort } from '../model/model-port.js';
 import {
@@ -37,6 +37,7 @@ import {
   type EpisodeAccess,
   type EpisodeParts,
 } from './episode-answers.js';
+import { EndRoom, requireRoom } from './end-room.js';
 import { EpisodeDeadlines } from './episode-deadlines.js';
 import { isEvaluationPending, takeOverEvaluation } from './evaluate.js';
 import { findPlace } from './find-place.js';
@@ -59,6 +60,7 @@ export class EpisodeRoutes {
   readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #deadlines: EpisodeDeadlines;
+  readonly #room: EndRoom;
   /**
    * Episodes that got a refusal from a stopped policy. If such an episode fails, this counts as an outage, not as a
    * failure of its agent.
@@ -70,6 +72,7 @@ export class EpisodeRoutes {
     this.#access = access;
     this.#model = model;
     const { ledger, settings } = context;
+    this.#room = new EndRoom(context.store);
     this.#deadlines = new EpisodeDeadlines(ledger.clock, settings.episodeTimeoutMs);
     for (const { episodeId } of ledger.running()) this.#deadlines.begin(episodeId);
   }
@@ -99,6 +102,7 @@ export class EpisodeRoutes {
   async remember(episodeId: string, content: unknown): Promise<void> {
     const { ledger, writer } = this.#context;
     if (ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
+    requireRoom(this.#context.store, 'no new memos');
     ledger.remember(episodeId, content);
     await writer.committed();
   }
@@ -211,15 +215,7 @@ export class EpisodeRoutes {
     if (context === undefined) throw new TypeError(`There is no policy "${name}".`);
     const { ledger, store, gate, weights, line } = context;
     const { episodeId } = episode;
-    if (!store.hasRoom()) {
-      throw new WireError(
-        'store_full',
-        'The disk of the server is nearly full. The server accepts ends, but no new calls. Free disk space.',
-        {
-          retryAfterMs: 5000,
-        },
-      );
-    }
+    requireRoom(store, 'no new calls');
     const release = ledger.holdLease(episodeId);
     try {
       const leave = await gate.enter().catch((error: unknown) => {
@@ -371,6 +367,7 @@ export class EpisodeRoutes {
     const isRefused = this.#refused.delete(episodeId);
     const request = isRefused && said.status === 'failed' ? { ...said, status: 'outage' as const } : said;
     const { ledger, writer, lengths } = this.#context;
+    const release = this.#room.take(request, this.#model?.tokensOf(episodeId) ?? 0);
     try {
       const isLost = request.status === 'outage';
       const sealed = isLost ? undefined : this.#model?.seal(episodeId, request);
@@ -385,6 +382,7 @@ export class EpisodeRoutes {
       await writer.synced();
       throw this.#goneError(episodeId);
     } finally {
+      writer.committed().then(release, release);
       if (episode.state !== 'running') this.#model?.close(episodeId);
     }
   }

@@ -4,6 +4,7 @@ import type { Notice } from '../log/log-entry.js';
 import { failOrders } from './checkpoint-orders.js';
 import { RecentFailures } from './recent-failures.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
+import type { RunDisk } from './swarm-options.js';
 import { trainPolicy } from './train-policy.js';
 
 /** What the server does if the model or trainer of a policy fails. */
@@ -16,6 +17,7 @@ export type KeepTrainingOptions = {
   /** Whether the swarm is over. Later failures are only a consequence of its end. */
   readonly hasEnded: () => boolean;
   readonly onFailure: (error: unknown) => void;
+  readonly runDisk?: RunDisk | undefined;
   readonly onNotice: Notice;
 };
 
@@ -31,7 +33,7 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
   const failures = new RecentFailures();
   for (let attempt: () => Promise<void> = () => trainPolicy(context); ; attempt = () => again(context, options)) {
     const error = await failureOf(attempt);
-    if (hasEnded()) return;
+    if (hasEnded() || !(await waitForRoom(context, error, options))) return;
     if (!hasPolicies(context) || reopen === undefined) {
       weights.phase = 'failed';
       return onFailure(error);
@@ -52,6 +54,28 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
     if (!(await started(context, hasEnded))) return;
     failures.forget();
   }
+}
+
+/**
+ * If the error says that the disk of the run folder is full, waits for room. Ends are accepted meanwhile. Resolves with
+ * false if the swarm ended before.
+ */
+async function waitForRoom(
+  context: SwarmContext,
+  error: unknown,
+  { runDisk, hasEnded, onNotice }: KeepTrainingOptions,
+): Promise<boolean> {
+  const problem = runDisk?.problemOf(error);
+  if (runDisk === undefined || problem === undefined) return true;
+  const { weights, health, gate, changes, settings } = context;
+  void gate.hold('weights');
+  weights.phase = 'failed';
+  health.disk = problem;
+  onNotice(problem, 'error');
+  changes.notify();
+  while (!hasEnded() && !runDisk.hasRoom()) await changes.next(settings.tickMs).catch(() => undefined);
+  health.disk = undefined;
+  return !hasEnded();
 }
 
 /** Stops the training of the only policy until an operator starts it. */

@@ -90,6 +90,8 @@ export type PolicyHealth = {
   problem: string | undefined;
   /** The time from which its calls have not been answered. */
   downSinceMs: number | undefined;
+  /** Why training waits for room on a disk. It goes on by itself. */
+  disk?: string | undefined;
   /** Whether an operator has ordered the policy to be started again. */
   isWanted: boolean;
 };
@@ -175,3 +177,6 @@ export function requireEngine({ health }: Pick<SwarmContext, 'health'>): void {
 
 /** Whether the run has several policies. Records then name the policy. */
 export const hasPolicies = ({ policies }: SwarmContext): boolean => policies.length > 1;
+
+/** A step begins only if the ledger has room for this many bytes of its records. */
+export const roomOfStep = 2 ** 20;

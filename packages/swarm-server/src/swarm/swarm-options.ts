@@ -36,6 +36,8 @@ export type SwarmOptions = {
   readonly onTrainerFailure?: (error: unknown) => void;
   /** Called when an operator starts stopped training again. */
   readonly onWanted?: () => void;
+  /** The disk of the run folder. Training waits while it is full. */
+  readonly runDisk?: RunDisk | undefined;
   /** The name of the run, for people. */
   readonly name?: string | undefined;
   /** The time of `host.now` when the server began to serve the run. Default: now. */
@@ -46,6 +48,13 @@ export type SwarmOptions = {
   /** Called with records in the turn of the event loop in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;
+};
+
+export type RunDisk = {
+  /** Returns a message for the operator if the error means that the disk is full. */
+  readonly problemOf: (error: unknown) => string | undefined;
+  /** Whether training may go on. */
+  readonly hasRoom: () => boolean;
 };
 
 /** Counts the work of a swarm. */

@@ -315,6 +315,7 @@ export class Swarm {
       keepTraining(context, {
         reopen: this.#options.policies?.find(({ name }) => name === context.policy)?.reopen,
         hasEnded: () => this.#end !== undefined,
+        runDisk: this.#options.runDisk,
         onFailure: (error) => this.#options.onTrainerFailure?.(error),
         onNotice: (message, level) => this.#options.onNotice?.(message, level),
       }),

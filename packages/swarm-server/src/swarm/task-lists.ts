@@ -11,6 +11,7 @@ import {
   type TaskRecord,
 } from '@agentjet/ledger';
 import { WireError, type TasksAnswer, type TasksRequest } from '@agentjet/swarm-wire';
+import { requireRoom } from './end-room.js';
 import type { Asked } from './operator-routes.js';
 import { requireShares } from './share-watch.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
@@ -185,6 +186,7 @@ export class TaskLists {
 
   /** Appends records over several turns of the event loop, because a list may be long. */
   async #append(records: readonly TaskRecord[]): Promise<void> {
+    requireRoom(this.#context.store, 'no new tasks');
     for (let from = 0; from < records.length; from += rowsOfTurn)
       await appendSynced(this.#context, ...records.slice(from, from + rowsOfTurn));
   }

@@ -15,7 +15,7 @@ import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
 import { rulesOf } from './rules-of.js';
 import { giveUpDeserted, isEmpty, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
-import { flyingOf, hasPolicies, requireEngine, type SwarmContext } from './swarm-context.js';
+import { flyingOf, hasPolicies, requireEngine, roomOfStep, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
 /**
@@ -60,7 +60,8 @@ function createPoolDriver(context: SwarmContext): Driver {
       requireTrainable(context, failedBefore);
     },
     decide: async () => {
-      const mayStep = !ledger.state.operation.isPaused && !context.evaluation.isRunning;
+      const isHeld = ledger.state.operation.isPaused || context.evaluation.isRunning;
+      const mayStep = !isHeld && context.store.hasRoomFor(roomOfStep);
       const batch = mayStep ? findBatch(context) : undefined;
       if (batch?.kind !== 'ready') await nextChange(context);
       heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? ledger.clock.read()) : undefined;

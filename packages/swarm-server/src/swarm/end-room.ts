@@ -1,0 +1,47 @@
+import type { Store } from '@agentjet/ledger';
+import { WireError, type EndRequest } from '@agentjet/swarm-wire';
+
+/** Throws WireError `store_full` if the disk is nearly full. `refused`: what the server does not accept then. */
+export function requireRoom(store: Pick<Store, 'hasRoom'>, refused: string): void {
+  if (store.hasRoom()) return;
+  throw new WireError(
+    'store_full',
+    `The disk of the server is nearly full. The server accepts ends, but ${refused}. Free disk space.`,
+    { retryAfterMs: 5000 },
+  );
+}
+
+/**
+ * Accepts ends as long as they fit on a nearly full disk. An end that does not fit is refused before it changes anything,
+ * because a commit that fails ends the swarm.
+ */
+export class EndRoom {
+  readonly #store: Pick<Store, 'hasRoom' | 'hasRoomFor'>;
+  /** The size of the ends that are accepted but not yet committed. */
+  #pendingBytes = 0;
+
+  constructor(store: Pick<Store, 'hasRoom' | 'hasRoomFor'>) {
+    this.#store = store;
+  }
+
+  /**
+   * Takes room for an end with this many sampled tokens. Call the returned function when it is committed. Throws
+   * WireError `store_full` if there is no room.
+   */
+  take(end: EndRequest, numTokens: number): () => void {
+    if (this.#store.hasRoom()) return () => undefined; // the size of an end matters only on a nearly full disk
+    const bytes = Buffer.byteLength(JSON.stringify(end)) + numTokens * bytesOfToken + bytesOfRest;
+    if (!this.#store.hasRoomFor(this.#pendingBytes + bytes))
+      throw new WireError(
+        'store_full',
+        'The disk of the server is full, so it cannot accept this end. It accepts it as soon as there is room. Free disk space.',
+        { retryAfterMs: 2000 },
+      );
+    this.#pendingBytes += bytes;
+    return () => void (this.#pendingBytes -= bytes);
+  }
+}
+
+/** Id, log-probability, mask and position of a token in the sealed rows, with a margin. */
+const bytesOfToken = 64;
+const bytesOfRest = 4096;
