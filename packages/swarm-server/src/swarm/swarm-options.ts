@@ -53,7 +53,7 @@ export type SwarmOptions = {
 export type RunDisk = {
   /** Returns a message for the operator if the error means that the disk is full. */
   readonly problemOf: (error: unknown) => string | undefined;
-  /** Whether training may go on. */
+  /** Whether training may continue. */
   readonly hasRoom: () => boolean;
 };
 
