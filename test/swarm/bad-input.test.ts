@@ -360,6 +360,17 @@ it('a server whose store was taken over refuses, and the new one has what was ac
   expect(second.swarm?.describe().account).toMatchObject({ acknowledged: 1 });
 });
 
+it('a long list of groups comes in pages', async () => {
+  const server = await start({ settings: { ...settings, numPlaces: 1 } });
+  const tasks = [0, 1, 2].map((index) => ({ task_id: `t${index}`, index, hash: 'h' }));
+  await send(server, 'POST', '/tasks', { body: { tasks, total: 3 } });
+  for (const id of ['c1', 'c2', 'c3']) await claim(server, id);
+  const first = (await send(server, 'GET', '/groups?limit=2')).body;
+  const second = (await send(server, 'GET', `/groups?limit=2&after=${String(first['next'])}`)).body;
+  const found = [first, second].map(({ groups }) => (groups as readonly { readonly task_id: string }[]).length);
+  expect([found, second['next']]).toEqual([[2, 1], undefined]);
+});
+
 /** Takes the store over as a server in another process would. */
 async function takeOverElsewhere(): Promise<void> {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(process.ppid);

@@ -282,6 +282,7 @@ export const groupAnswerSchema = z.strictObject({
 
 export const groupsAnswerSchema = z.strictObject({
   groups: z.array(groupAnswerSchema).describe('The groups, the oldest first.'),
+  next: z.string().optional().describe('Pass it as `after` to get the next page. Absent on the last page.'),
 });
 
 export type ClaimRequest = z.infer<typeof claimRequestSchema>;

@@ -32,6 +32,8 @@ export const groupsQuerySchema = z.strictObject({
   state: oneOf(['unscored', 'open'])
     .optional()
     .describe('`unscored`: groups that wait for rewards. `open`, the default: all groups that no step has taken.'),
+  after: z.string().optional().describe('The `next` of the previous page.'),
+  limit: wholeNumber.optional().describe('The number of groups, at most 1,000. Default: 1,000.'),
 });
 
 export const dropQuerySchema = z.strictObject({

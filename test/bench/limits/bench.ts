@@ -2,12 +2,15 @@
  * What is the most that one server process of a swarm can do? Its ledger is one thread, so processor time is the limit.
  * The benchmark measures the processor time of a whole episode without calls, and of a model call, with a growing
  * number of clients, and that of a bare echo in the same run. Then it measures the memory of running episodes, and the
- * disk space of ended ones. The engine answers at once.
+ * disk space of ended ones. The engine answers at once. At last it serves a store with many episodes (`--stored`, and
+ * `--only-stored` measures nothing else): the delay of the event loop under all routes, the start after a kill, and 1,000
+ * clients against 64.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { serveManyEpisodes } from './many-episodes.js';
 import { inParallel, Requests } from '../swarm/requests.js';
 import { ServerProcess } from '../swarm/server-process.js';
 import { claim, type Claimed, Conversation, end, endBody, postTasks, wordsOf } from '../swarm/swarm-load.js';
@@ -18,6 +21,11 @@ const system = wordsOf(2000);
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-limits-'));
   try {
+    const stored = numberOption(args, '--stored', 1_000_000);
+    if (args.includes('--only-stored')) {
+      const summary = await serveManyEpisodes(path.join(dir, 'many'), stored, report);
+      return { summary, details: {}, isPart: true };
+    }
     const episodes = numberOption(args, '--episodes', 2000);
     const held = numberOption(args, '--held', 10_000);
     const rows: Row[] = [];
@@ -28,9 +36,11 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     }
     const memory = await holdEpisodes(path.join(dir, 'held'), held);
     report(JSON.stringify(memory));
+    const many = await serveManyEpisodes(path.join(dir, 'many'), stored, report);
     const best = (of: (row: Row) => number): number => Math.max(...rows.map(of));
     return {
       summary: {
+        ...many,
         episodes_per_second: best((row) => row.episodes_per_second),
         calls_per_second: best((row) => row.calls_per_second),
         echoes_per_second: best((row) => row.echoes_per_second),

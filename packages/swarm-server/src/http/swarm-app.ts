@@ -219,8 +219,9 @@ function addRunning(base: Hono, door: Door, telemetry: Telemetry): void {
   );
   base.get(
     '/groups',
-    door.ask('worker', groupsQuerySchema, (swarm, { state }, { key }) => {
-      return swarm.unscored(state !== 'unscored', scoredShares(key));
+    door.ask('worker', groupsQuerySchema, (swarm, { state, after, limit = 1000 }, { key }) => {
+      const page = { after, limit: Math.min(Math.max(1, limit), 1000) };
+      return swarm.unscored(state !== 'unscored', scoredShares(key), page);
     }),
   );
   base.put(

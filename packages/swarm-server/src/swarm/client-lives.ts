@@ -40,6 +40,9 @@ type Greeting = {
 
 /** A revision of the code counts as gone if no client has run it for this time. */
 const silentMs = 30_000;
+/** A client is forgotten after this time without a request. */
+const forgetAfterMs = 3_600_000;
+const forgetEveryMs = 60_000;
 
 /**
  * Tracks the current life of each client, which is the time from one start of its process to the next. After a restart,
@@ -52,6 +55,7 @@ export class ClientLives {
   readonly #sinceMs: number;
   readonly #clients = new Map<string, Client>();
   readonly #revisions = new Set<string>();
+  #forgotMs = 0;
 
   constructor(now: () => number, aliveMs: number) {
     this.#now = now;
@@ -71,6 +75,7 @@ export class ClientLives {
    */
   greet({ client, life, key }: Greeting): boolean {
     const now = this.#now();
+    this.#forget(now);
     const known = this.#clients.get(client);
     const isNew = known !== undefined && known.life !== life;
     const keyName = key?.isCommander === false ? key.name : undefined;
@@ -85,6 +90,15 @@ export class ClientLives {
     const { hasLeft: _left, ...said } = same ?? { keyName };
     this.#clients.set(client, { ...said, life, seenMs: now });
     return known === undefined || isNew;
+  }
+
+  /** Forgets the clients that were silent for an hour. Their names are then free, and their revisions stay known. */
+  #forget(now: number): void {
+    if (now - this.#forgotMs < forgetEveryMs) return;
+    this.#forgotMs = now;
+    for (const [name, client] of this.#clients)
+      if ((client.claims ?? 0) === 0 && Math.max(client.seenMs, client.claimedMs ?? -Infinity) < now - forgetAfterMs)
+        this.#clients.delete(name);
   }
 
   /** Notes which code a client runs. */
@@ -179,7 +193,8 @@ export class ClientLives {
   leave(client: string, life: string): void {
     const known = this.#clients.get(client);
     if (known?.life !== life) return;
-    this.#clients.set(client, { life, keyName: known.keyName, seenMs: -Infinity, hasLeft: true });
+    const leftMs = this.#now();
+    this.#clients.set(client, { life, keyName: known.keyName, seenMs: -Infinity, claimedMs: leftMs, hasLeft: true });
   }
 
   /** Whether the client has left or was restarted. Its waiting claim then gets nothing. */

@@ -52,8 +52,8 @@ export class OperatorRoutes {
 
   addTasks = (request: TasksRequest, asked?: Asked): Promise<TasksAnswer> => this.#lists.add(request, asked);
 
-  /** Returns the sampled groups that have an episode without a reward. */
-  unscored(all: boolean, shares?: readonly string[]): GroupsAnswer {
+  /** Returns a page of the sampled groups that have an episode without a reward. `after`: the last group of the page before. */
+  unscored(all: boolean, shares?: readonly string[], { after, limit = Infinity }: Page = {}): GroupsAnswer {
     const { state, rules } = this.#context.ledger;
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
       isSampled(state, group, rules) &&
@@ -61,7 +61,10 @@ export class OperatorRoutes {
     const groups = this.#openGroups().filter(
       (group) => (all || isWaiting(group)) && (shares === undefined || shares.includes(shareOf(group))),
     );
-    return { groups: groups.map((group) => this.describeGroup(group)) };
+    const start = after === undefined ? 0 : groups.findIndex(({ groupId }) => groupId === after) + 1;
+    const page = groups.slice(start, start + limit);
+    const next = start + limit < groups.length ? page.at(-1)?.groupId : undefined;
+    return { groups: page.map((group) => this.describeGroup(group)), ...(next !== undefined && { next }) };
   }
 
   /** Returns the groups that no step has taken, oldest first. */
@@ -349,3 +352,6 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 };
 
 const codeOf = ({ code }: LedgerError): ErrorCode => codes[code] ?? 'failed';
+
+/** A part of a long answer. */
+export type Page = { readonly after?: string | undefined; readonly limit?: number };

@@ -41,7 +41,7 @@ import { listClients } from './list-clients.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
 import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
-import { OperatorRoutes, type Asked } from './operator-routes.js';
+import { OperatorRoutes, type Asked, type Page } from './operator-routes.js';
 import { Revisions } from './revisions.js';
 import { StragglerNotice } from './straggler-notice.js';
 import type { GenerateCall, SwarmListener, SwarmOptions } from './swarm-options.js';
@@ -173,9 +173,8 @@ export class Swarm {
     this.#answer(() => this.#episodes.remember(episodeId, content));
 
   /** Returns the groups that wait for rewards. With `all`, groups that have some rewards are included. */
-  unscored = (all = false, shares?: readonly string[]): Promise<GroupsAnswer> =>
-    this.#answer(async () => this.#operator.unscored(all, shares));
-
+  unscored = (all = false, shares?: readonly string[], page?: Page): Promise<GroupsAnswer> =>
+    this.#answer(async () => this.#operator.unscored(all, shares, page));
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 

@@ -1,0 +1,126 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inParallel, Requests } from '../swarm/requests.js';
+import { nodeFlags } from '../swarm/server-process.js';
+import { claim, end, postTasks } from '../swarm/swarm-load.js';
+
+export type ManyEpisodes = {
+  readonly episodes: number;
+  /** The longest delay of the server's event loop, less that of an idle process at the same time. */
+  readonly longest_delay_over_idle_ms: number;
+  /** From the start of a server, after a kill, to its first claim. */
+  readonly start_seconds: number;
+  /** Episodes a second of 1,000 clients, divided by those of 64. */
+  readonly throughput_1000_over_64: number;
+};
+
+type Report = (line: string) => void;
+type Child = { readonly child: ChildProcess; readonly url: string };
+
+/** Serves a store with many episodes, and asks all routes while clients claim and end. */
+export async function serveManyEpisodes(dir: string, episodes: number, report: Report): Promise<ManyEpisodes> {
+  const store = path.join(dir, 'ledger');
+  const filled = await start('fill', store, String(episodes));
+  await stop(filled);
+  report(`${episodes} episodes written`);
+  const first = await start('serve', store);
+  const requests = new Requests(1000);
+  await postTasks(requests, first.url, 2000);
+  await stop(first);
+  const startedAt = performance.now();
+  const server = await start('serve', store);
+  await claim(requests, server.url);
+  const startSeconds = (performance.now() - startedAt) / 1000;
+  report(`first claim ${startSeconds.toFixed(1)} s after the start`);
+  const idle = await start('idle');
+  try {
+    await play(requests, server.url, 64, 500); // warms up
+    const over = await measureDelays(requests, server, idle);
+    report(`longest delay over idle: ${over.toFixed(0)} ms`);
+    const rates = { few: 0, many: 0 };
+    for (let round = 0; round < 3; round++) {
+      rates.few += await play(requests, server.url, 64, 2000);
+      rates.many += await play(requests, server.url, 1000, 4000);
+    }
+    report(JSON.stringify(rates));
+    return {
+      episodes,
+      longest_delay_over_idle_ms: Math.round(over),
+      start_seconds: Math.round(10 * startSeconds) / 10,
+      throughput_1000_over_64: Math.round((100 * rates.many) / rates.few) / 100,
+    };
+  } finally {
+    requests.close();
+    await stop(server);
+    await stop(idle);
+  }
+}
+
+/** Returns the episodes a second of this many clients, each of which claims and ends in a loop. */
+async function play(requests: Requests, url: string, clients: number, count: number): Promise<number> {
+  const startedAt = performance.now();
+  const numbers = Array.from({ length: count }, (_none, index) => index);
+  await inParallel(numbers, clients, async () => end(requests, url, await claim(requests, url)));
+  return (1000 * count) / (performance.now() - startedAt);
+}
+
+const routes = [
+  '/server',
+  '/episodes?limit=1000',
+  '/episodes?limit=1000&state=pooled',
+  '/groups?state=open',
+  '/groups?state=unscored',
+  '/metrics',
+  '/audit',
+  '/clients',
+  '/keys',
+];
+
+/** Asks all routes, with five readers of all events, while 64 clients work. */
+async function measureDelays(requests: Requests, server: Child, idle: Child): Promise<number> {
+  await Promise.all([askDelay(server), askDelay(idle)]);
+  const stopping = new AbortController();
+  const readers = Array.from({ length: 5 }, () => readEvents(server.url, stopping.signal));
+  const working = play(requests, server.url, 64, 4000);
+  for (let round = 0; round < 5; round++)
+    for (const route of routes) await fetch(`${server.url}/swarm/v1${route}`).then((answer) => answer.arrayBuffer());
+  await working;
+  await sleep(100);
+  const [served, rested] = await Promise.all([askDelay(server), askDelay(idle)]);
+  stopping.abort();
+  await Promise.all(readers);
+  return Math.max(0, served - rested);
+}
+
+async function readEvents(url: string, signal: AbortSignal): Promise<void> {
+  try {
+    const answer = await fetch(`${url}/swarm/v1/events`, { headers: { 'last-event-id': '0' }, signal });
+    for await (const _part of answer.body ?? []);
+  } catch {
+    // aborted
+  }
+}
+
+async function askDelay({ child }: Child): Promise<number> {
+  child.send('delay');
+  const [{ longestMs }] = (await once(child, 'message')) as [{ readonly longestMs: number }];
+  return longestMs;
+}
+
+async function start(...args: readonly string[]): Promise<Child> {
+  const child = fork(path.join(import.meta.dirname, 'many-child.ts'), args, {
+    execArgv: [...process.execArgv, ...nodeFlags],
+  });
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`The process "${args[0]}" ended.`)));
+  ended.catch(() => undefined);
+  const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ readonly url?: string }];
+  return { child, url: message.url ?? '' };
+}
+
+async function stop({ child }: Child): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
