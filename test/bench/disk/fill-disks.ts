@@ -4,7 +4,7 @@
  */
 import { execFileSync, fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LmdbStore, foldStore } from '@agentjet/ledger';
@@ -26,6 +26,16 @@ function mount(disk: string, size: number, isFirst = true): void {
   mkdirSync(disk, { recursive: true });
   const how = isFirst ? `size=${size}` : `remount,size=${size}`;
   execFileSync('mount', ['-t', 'tmpfs', '-o', how, 'tmpfs', disk]);
+}
+
+/** Writes a file until the disk is full. */
+function fillUp(file: string): void {
+  const handle = openSync(file, 'w');
+  try {
+    for (;;) writeSync(handle, Buffer.alloc(2 ** 16));
+  } catch {
+    closeSync(handle);
+  }
 }
 
 async function start(batchSize: number): Promise<Server> {
@@ -125,15 +135,11 @@ if (!(await waitFor(server, (body) => Number(body['groups_pooled']) < 8))) throw
 const more = await claim(server, 24);
 mount(runDisk, 160 * mebibytes, false);
 const filler = path.join(runDisk, 'filler');
-try {
-  execFileSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=65536'], { stdio: 'ignore' });
-} catch {
-  // the disk is full now
-}
+fillUp(filler);
 const refusedByRun = await endAll(server, more);
 const isRunNamed = await waitFor(server, (body) => reasonOf(body) === 'disk');
 const later = await endAll(server, await claim(server, 4));
-execFileSync('rm', [filler]);
+rmSync(filler);
 mount(runDisk, 256 * mebibytes, false);
 const isResumed = await waitFor(server, (body) => reasonOf(body) !== 'disk' && body['version'] === body['step']);
 await kill(server);
