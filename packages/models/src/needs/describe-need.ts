@@ -83,8 +83,8 @@ export function describeParts({ need }: NeedVerdict): string {
 
 /** Lists repairs for a model that does not fit, the most useful first. */
 export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: boolean): readonly string[] {
-  const { need, packTokens, longestSample, shorterSample, largestParameters, memorySavers } = verdict;
-  const { data, lora } = config;
+  const { need, packTokens, longestSample, shorterSample, largestParameters, memorySavers, couldAdapt } = verdict;
+  const { data } = config;
   const ways: string[] = [];
   if (trains && packTokens !== null && packTokens > 0) {
     ways.push(smallerPacks(packTokens));
@@ -97,10 +97,10 @@ export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: bool
   if (need.place === 'gpu') {
     if (memorySavers.length > 0) ways.push(`set ${memorySavers.join(', or ')}`);
     ways.push('use more GPUs (trainer_common.n_gpus_per_node)');
-    if (lora.rank === 0 && trains) ways.push('train adapters: lora.rank=16');
+    if (couldAdapt && trains) ways.push('train adapters: lora.rank=16');
   } else if (!trains) ways.push('open it on a GPU, with a server such as vLLM');
   else {
-    if (lora.rank === 0) ways.push('train adapters, which need no gradients and moments of the model: lora.rank=16');
+    if (couldAdapt) ways.push('train adapters, which need no gradients and moments of the model: lora.rank=16');
     ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
   }
   ways.push('free memory, or take a machine with more');

@@ -40,6 +40,8 @@ export type NeedVerdict = {
   readonly shorterSample: number | null;
   /** Memory-saving settings of the backbone that are off, such as `torch.cpu_offload=true`. */
   readonly memorySavers: readonly string[];
+  /** Whether the backbone could train an adapter (LoRA) instead of all weights. */
+  readonly couldAdapt: boolean;
 };
 
 export type Machine = { readonly memory: AvailableMemory; readonly gpus: Gpus | null };
@@ -72,6 +74,7 @@ export function judgeNeed(options: JudgeOptions): NeedVerdict {
   const neededBytes = sumParts(need.parts);
   const available = left ?? placeOf(need, machine);
   const memorySavers = findMemorySavers(options);
+  const couldAdapt = config.lora.rank === 0 && options.backbone.allows?.['lora.rank'] === undefined;
   if (available === null)
     return {
       need,
@@ -83,6 +86,7 @@ export function judgeNeed(options: JudgeOptions): NeedVerdict {
       longestSample: null,
       shorterSample: null,
       memorySavers,
+      couldAdapt,
     };
   const holds = (sizes: Sizes): boolean => bytesOf(estimate(sizes), sizes) <= available.bytes;
   const fits = neededBytes <= available.bytes;
@@ -103,6 +107,7 @@ export function judgeNeed(options: JudgeOptions): NeedVerdict {
     longestSample: fits || (packTokens ?? 0) > 0 ? null : longest(),
     shorterSample: fits ? null : shorter(),
     memorySavers,
+    couldAdapt,
   };
 }
 

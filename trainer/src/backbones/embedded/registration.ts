@@ -1,6 +1,5 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
 import { embeddedCapabilities } from '../capabilities.js';
-import { readLora } from '../lora-options.js';
 
 /**
  * With `backbone: onnx` this process samples and trains on the CPU of this machine. No native code is loaded before the
@@ -20,7 +19,10 @@ export const onnx = defineBackbone({
   capabilities: embeddedCapabilities,
   loadEstimate: async () => (await import('./estimate-need.js')).estimateEmbedded,
   async open({ numThreads }, { config, modelDir, optimizer }) {
-    const { createOnnxBackbone } = await import('./create-onnx-backbone.js');
+    const [{ createOnnxBackbone }, { readLora }] = await Promise.all([
+      import('./create-onnx-backbone.js'),
+      import('../lora-options.js'),
+    ]);
     const lora = readLora(config);
     return createOnnxBackbone({
       modelDir,
