@@ -12,7 +12,7 @@ import { createEnvironmentJudge } from './environment/environment-judge.js';
 import { attacks } from './llm/attacks.js';
 import { createLlmJudge } from './llm/llm-judge.js';
 import { createRubricsJudge } from './rubrics/rubrics-judge.js';
-import { singleJudges } from './single-judges.js';
+import { singleJudges } from './registrations.js';
 import { createTestsJudge } from './tests/tests-judge.js';
 
 /**

@@ -2,7 +2,7 @@ import type { SlopeTerms } from '@agentjet/core';
 import type { PolicyOptions } from './policy-slope.js';
 
 /**
- * A loss with its reference. A file of the folder `cases` exports one as `lossCase`, and both the tests and
+ * A loss with its reference. Each file of the folder `cases` exports one, and both the tests and
  * `npm run bench -- losses` then compare every backbone with it.
  */
 export type LossCase = {

@@ -65,7 +65,7 @@ async function openPart(name: string, parts: JudgeParts): Promise<Judge> {
 }
 
 async function findEntry(name: string): Promise<Entry> {
-  const { singleJudges } = await import('../single-judges.js');
+  const { singleJudges } = await import('../registrations.js');
   const entry = singleJudges.find((each) => each.name === name);
   if (entry !== undefined) return entry as Entry;
   const names = singleJudges.map((each) => each.name);

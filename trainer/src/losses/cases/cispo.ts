@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const cispoCase: LossCase = {
   name: 'cispo',
   source: 'MiniMax 2025, "MiniMax-M1", eq. 4 and 5',
   loss: { objective: 'cispo', clipLow: 1, clipHigh: 0.28, dualClip: 0 },

@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const clipHigherCase: LossCase = {
   name: 'clip-higher',
   source:
     'Yu et al. 2025, "DAPO", eq. 8 and 10; the dual clip: Ye et al. 2020, "Mastering Complex Control in MOBA Games", eq. 5',

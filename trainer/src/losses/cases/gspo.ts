@@ -1,6 +1,6 @@
 import { rowOf, type LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const gspoCase: LossCase = {
   name: 'gspo',
   source: 'Zheng et al. 2025, "Group Sequence Policy Optimization", eq. 13 and 14',
   loss: { objective: 'gspo', clipLow: 0.1, clipHigh: 0.15, dualClip: 0 },

@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const icepopCase: LossCase = {
   name: 'icepop',
   source:
     'Ling Team 2025, "Every Step Evolves: Scaling Reinforcement Learning for Trillion-Scale Thinking Model", IcePop',

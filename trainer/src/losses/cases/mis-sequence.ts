@@ -1,6 +1,6 @@
 import { rowOf, type LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const misSequenceCase: LossCase = {
   name: 'mis-sequence',
   source:
     'Liu, Li et al. 2025, "When Speed Kills Stability: Demystifying RL Collapse from the Training-Inference Mismatch", masked importance sampling of sequences',

@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const misTokenCase: LossCase = {
   name: 'mis-token',
   source:
     'Liu, Li et al. 2025, "When Speed Kills Stability: Demystifying RL Collapse from the Training-Inference Mismatch", masked importance sampling of tokens',

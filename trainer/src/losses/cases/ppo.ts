@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const ppoCase: LossCase = {
   name: 'ppo',
   source: 'Schulman et al. 2017, "Proximal Policy Optimization Algorithms", eq. 7',
   loss: { clipLow: 0.2, clipHigh: 0.2, dualClip: 0 },

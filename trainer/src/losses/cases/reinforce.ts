@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const reinforceCase: LossCase = {
   name: 'reinforce',
   source: 'Williams 1992, "Simple Statistical Gradient-Following Algorithms"',
   loss: { objective: 'reinforce', clipLow: 0.2, clipHigh: 0.2, dualClip: 0 },

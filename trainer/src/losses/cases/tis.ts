@@ -1,6 +1,6 @@
 import type { LossCase } from '../loss-case.js';
 
-export const lossCase: LossCase = {
+export const tisCase: LossCase = {
   name: 'tis',
   source:
     'Yao et al. 2025, "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training"; the ratio against the weights that the batch began with: Hilton et al. 2022, "Batch size-invariance for policy optimization"',

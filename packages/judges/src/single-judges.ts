@@ -1,9 +1,0 @@
-import { answer } from './answer/registration.js';
-import { countdown } from './countdown/registration.js';
-import { environment } from './environment/registration.js';
-import { llm } from './llm/registration.js';
-import { rubrics } from './rubrics/registration.js';
-import { tests } from './tests/registration.js';
-
-/** The judges that may be parts of a combined one. */
-export const singleJudges = [answer, countdown, environment, llm, rubrics, tests] as const;
