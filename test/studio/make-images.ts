@@ -8,7 +8,6 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import path from 'node:path';
 import { openStudio } from '@agentjet/studio';
 import type { Page } from 'playwright-core';
-import type { RunOverview } from '../../packages/studio/src/wire.js';
 import { openBrowser } from './open-browser.js';
 import { openModels } from './open-models.js';
 
@@ -55,7 +54,12 @@ async function findViews(page: Page): Promise<Readonly<Record<string, string>>> 
   const [run, other] = runs;
   if (run === undefined || other === undefined) throw new Error('The folder needs two runs.');
   const base = `#/run/${run.id}`;
-  const { tasks } = (await read(page, `runs/${run.id}`)) as RunOverview;
+  const { tasks } = (await read(page, `runs/${run.id}`)) as {
+    readonly tasks: readonly {
+      readonly task: string;
+      readonly after: { readonly episode: string; readonly successes: number; readonly trials: number } | null;
+    }[];
+  };
   const task = tasks.find(({ after }) => after !== null && after.successes < after.trials) ?? tasks[0];
   const episode = task?.after?.episode ?? '';
   const { groups } = (await read(page, `runs/${run.id}/step?step=${run.step}`)) as {

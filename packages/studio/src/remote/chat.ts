@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { TalkModel, ChatQuestion } from '../wire.js';
-import { headersOf, readRemote, sayCause, type Remote } from './read-remote.js';
+import { bearerHeaders, readRemote, sayCause, type Remote } from './read-remote.js';
 
 /** A model server that the user started, under the name that the page shows. */
 export type TalkServer = Remote & { readonly name: string };
@@ -40,7 +40,7 @@ export async function askChat(server: TalkServer, request: ChatQuestion, signal:
   try {
     const answer = await fetch(`${server.url.replace(/\/+$/, '')}/v1/chat/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headersOf(server.key) },
+      headers: { 'content-type': 'application/json', ...bearerHeaders(server.key) },
       body: JSON.stringify({ model, messages, temperature, stream: true }),
       redirect: 'error',
       signal,

@@ -13,7 +13,7 @@ export async function readRemote(
 ): Promise<{ readonly value: JsonObject } | { readonly problem: string }> {
   try {
     const response = await fetch(`${url.replace(/\/+$/, '')}${place}`, {
-      headers: { accept: 'application/json', ...headersOf(key) },
+      headers: { accept: 'application/json', ...bearerHeaders(key) },
       redirect: 'error',
       signal: AbortSignal.timeout(waitMs),
     });
@@ -26,7 +26,7 @@ export async function readRemote(
   }
 }
 
-export const headersOf = (key: string | undefined): Readonly<Record<string, string>> =>
+export const bearerHeaders = (key: string | undefined): Readonly<Record<string, string>> =>
   key === undefined || key === '' ? {} : { authorization: `Bearer ${key}` };
 
 export function sayCause(thrown: unknown): string {
