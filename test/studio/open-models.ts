@@ -22,7 +22,7 @@ export async function openModels(): Promise<{ readonly url: string; readonly clo
       const place = request.url ?? '';
       if (place === '/v1/chat/completions') return void response.end(answer(body));
       if (place === '/v1/models') return void response.end('{"data":[{"id":"lake"}]}');
-      if (place === '/server') return void response.end(JSON.stringify(swarm));
+      if (place === '/swarm/v1/server') return void response.end(JSON.stringify(swarm));
       const episodes = ['running', 'trained'].map((state) => ({ client: 'worker-1', state }));
       response.end(JSON.stringify({ episodes }));
     });

@@ -27,7 +27,7 @@ afterAll(() => void server.close());
 
 describe('a swarm', () => {
   it('is read from its server, with fields that only newer servers send', async () => {
-    answers['/server'] = {
+    answers['/swarm/v1/server'] = {
       body: JSON.stringify({
         state: 'paused',
         step: 7,
@@ -41,7 +41,7 @@ describe('a swarm', () => {
         nested: { new: 1 },
       }),
     };
-    answers['/episodes?limit=1000'] = {
+    answers['/swarm/v1/episodes?limit=1000'] = {
       body: JSON.stringify({ episodes: ['running', 'running', 'trained'].map((state) => ({ client: 'a', state })) }),
     };
     const view = await viewSwarm({ url, key: 'k' });
@@ -56,17 +56,17 @@ describe('a swarm', () => {
       waits: expect.arrayContaining(['The server is paused.', 'No client works for the share math.']),
     });
     expect(asked.map(({ place, key }) => [place, key])).toEqual([
-      ['GET /server', 'Bearer k'],
-      ['GET /episodes?limit=1000', 'Bearer k'],
+      ['GET /swarm/v1/server', 'Bearer k'],
+      ['GET /swarm/v1/episodes?limit=1000', 'Bearer k'],
     ]);
   });
 
   it('has its problem in place of figures if it refuses, redirects or does not answer', async () => {
-    answers['/server'] = { status: 401, body: '{"error":{"message":"no key"}}' };
+    answers['/swarm/v1/server'] = { status: 401, body: '{"error":{"message":"no key"}}' };
     expect(await viewSwarm({ url })).toEqual({ url, problem: `${url} answered 401: no key` });
-    answers['/server'] = { status: 302, body: '', location: `${url}/elsewhere` };
+    answers['/swarm/v1/server'] = { status: 302, body: '', location: `${url}/elsewhere` };
     expect(await viewSwarm({ url })).toEqual({ url, problem: expect.stringContaining('cannot be reached') });
-    answers['/server'] = { body: '<html>' };
+    answers['/swarm/v1/server'] = { body: '<html>' };
     expect(await viewSwarm({ url })).toEqual({ url, problem: expect.stringContaining('did not answer with JSON') });
     const nowhere = 'http://127.0.0.1:9';
     expect(await viewSwarm({ url: nowhere })).toMatchObject({ problem: expect.stringContaining(nowhere) });

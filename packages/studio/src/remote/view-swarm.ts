@@ -10,9 +10,9 @@ const maxListed = 1000;
  * left out, because servers of other versions send other fields.
  */
 export async function viewSwarm(remote: Remote): Promise<SwarmView> {
-  const server = await readRemote(remote, '/server');
+  const server = await readRemote(remote, '/swarm/v1/server');
   if ('problem' in server) return { url: remote.url, problem: server.problem };
-  const listed = await readRemote(remote, `/episodes?limit=${maxListed}`);
+  const listed = await readRemote(remote, `/swarm/v1/episodes?limit=${maxListed}`);
   const episodes = 'value' in listed ? objectsOf(listed.value['episodes']) : [];
   const { shares, policies, account, dropped_by_reason: dropped, problem, ...rest } = server.value;
   return {
