@@ -38,7 +38,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
   {
     name: 'answer before commit',
     edits: [
-      edit(episodes, 'await writer.committed();\n    const share = shareOf(', 'const share = shareOf('),
+      edit(episodes, 'await writer.committed();\n    return content;', 'return content;'),
       edit(episodes, 'await writer.committed();\n    return { episodes: episodes', 'return { episodes: episodes'),
     ],
   },
