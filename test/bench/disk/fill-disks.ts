@@ -92,10 +92,10 @@ async function endAll(server: Server, ids: readonly string[]): Promise<readonly 
 }
 
 async function waitFor(server: Server, isReached: (body: Answer['body']) => boolean): Promise<boolean> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const { body } = await send(server, 'GET', '/server');
     if (isReached(body)) return true;
-    if (tries === 299) console.error(JSON.stringify(body));
+    if (tries === 599) console.error(JSON.stringify(body));
     await sleep(100);
   }
   return false;
@@ -127,12 +127,12 @@ const acceptedOnFullDisk = acknowledged.size;
 // A server that is killed on a full disk continues when there is room.
 await kill(server);
 mount(storeDisk, 256 * mebibytes, false);
-server = await start(8);
+server = await start(32);
 const left = await endAll(server, refused);
 
 // The disk of the run folder is full: ends are accepted, and training continues by itself when there is room.
-if (!(await waitFor(server, (body) => Number(body['groups_pooled']) < 8))) throw new Error('The pool is not trained.');
-const more = await claim(server, 24);
+if (!(await waitFor(server, (body) => Number(body['groups_pooled']) < 32))) throw new Error('The pool is not trained.');
+const more = await claim(server, 64);
 mount(runDisk, 160 * mebibytes, false);
 const filler = path.join(runDisk, 'filler');
 fillUp(filler);
