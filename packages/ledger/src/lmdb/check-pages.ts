@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { StoreError } from '../store/store-error.js';
 import { requireFreePages } from './free-pages.js';
-import { headerBytes, metaOf, pageBytes, pageFlags, type PageMeta, type Tree } from './page-meta.js';
+import { headerBytes, metaOf, pageBytes, pageFlags, type PageMeta, type PageTree } from './page-meta.js';
 import { restore } from './open-database.js';
 
 /**
@@ -88,12 +88,12 @@ class PageWalk {
     return newest;
   }
 
-  #writtenAt({ root }: Tree): number {
+  #writtenAt({ root }: PageTree): number {
     if (root === undefined) return 0;
     return Number(this.#read(root, Buffer.alloc(pageBytes)).readBigUInt64LE(8));
   }
 
-  #walk(tree: Tree, compare: Compare, visit: VisitEntry): void {
+  #walk(tree: PageTree, compare: Compare, visit: VisitEntry): void {
     this.#counts = noCounts();
     if (tree.root !== undefined) {
       const bounds: Bounds = { low: Buffer.alloc(0), high: undefined };

@@ -5,12 +5,12 @@
 export type PageMeta = {
   readonly transaction: number;
   readonly lastPage: number;
-  readonly main: Tree;
+  readonly main: PageTree;
   /** The list of free pages. */
-  readonly free: Tree;
+  readonly free: PageTree;
 };
 
-export type Tree = {
+export type PageTree = {
   readonly depth: number;
   readonly branches: number;
   readonly leaves: number;
@@ -39,7 +39,7 @@ export function metaOf(page: Buffer, pgno: number): PageMeta | string {
   };
 }
 
-function treeAt(page: Buffer, start: number): Tree {
+function treeAt(page: Buffer, start: number): PageTree {
   const [branches = 0, leaves = 0, overflows = 0, entries = 0, root = 0] = [8, 16, 24, 32, 40].map((offset) =>
     Number(page.readBigUInt64LE(start + offset)),
   );

@@ -6,7 +6,7 @@ import { SandboxError, type CodeLimits, type CodeResult, type CodeRunner, type S
 import { openControlGroup, type ControlGroup } from '../process/control-group.js';
 import { createFolderRunner } from '../process/folder-runner.js';
 import { inheritedDescriptors, withNull } from '../process/inherited-descriptors.js';
-import { descendantsOf, usageOf } from '../process/process-usage.js';
+import { descendantsOf, measureUsage } from '../process/process-usage.js';
 import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
 import { writeFiles } from '../process/write-files.js';
@@ -108,7 +108,7 @@ function exceededBy({ pid }: ChildProcess, limits: CodeLimits, group: ControlGro
   if (pid === undefined) return null;
   const maxBytes = bytesOfAll(limits);
   const maxProcesses = maxTasks + tasksOfSandbox;
-  const usage = usageOf(pid, { folders: writableFolders, exactAboveBytes: maxBytes, maxProcesses });
+  const usage = measureUsage(pid, { folders: writableFolders, exactAboveBytes: maxBytes, maxProcesses });
   if (usage.cpuSeconds > cpuTimesOfAll * (limits.seconds + 1)) return 'time';
   if (group !== null) return group.isOutOfMemory() ? 'memory' : null;
   if (usage.tasks > maxProcesses) return 'processes';

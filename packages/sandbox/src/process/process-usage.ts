@@ -28,7 +28,7 @@ type UsageOptions = {
  * Sums what the process `pid` and all its descendants use. Memory is the sum of their proportional set sizes, the files
  * of `folders`, and the buffers of sockets. Processes that end meanwhile count as nothing.
  */
-export function usageOf(pid: number, { folders, exactAboveBytes, maxProcesses }: UsageOptions): ProcessUsage {
+export function measureUsage(pid: number, { folders, exactAboveBytes, maxProcesses }: UsageOptions): ProcessUsage {
   const pids = descendantsOf(pid);
   if (pids.length > maxProcesses) return { memoryBytes: 0, tasks: pids.length, cpuSeconds: 0 };
   const inside = pids[1]; // the first process that bubblewrap started in its namespaces
