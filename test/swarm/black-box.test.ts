@@ -329,12 +329,13 @@ it('a judge of a YAML file scores a program, on held-out tasks too', async () =>
     onnx: { numThreads: 1 },
   });
   const served = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
-  vi.stubEnv('AJET_SWARM_KEY', served.server.firstKey ?? '');
   try {
     const says = program(`await ask([{ role: 'user', content: env.AJET_QUERY }]); console.log('hello');`);
     const ajet = ['node', 'ajet', 'swarm', 'run', '--server', served.server.url, '--conf', yaml];
-    const run = (...more: readonly string[]): Promise<unknown> =>
-      createProgram(() => {}).parseAsync([...ajet, ...more, '--', says.command, ...says.args]);
+    const run = (...more: readonly string[]): Promise<unknown> => {
+      vi.stubEnv('AJET_SWARM_KEY', served.server.firstKey ?? ''); // the command removes it from its environment
+      return createProgram(() => {}).parseAsync([...ajet, ...more, '--', says.command, ...says.args]);
+    };
     await expect(run('--tasks', path.join(dir, 't1.jsonl'), '--reward', 'echo 1')).rejects.toThrow(/has a judge/);
     await run();
     const episodes = [...(served.server.swarm?.context.ledger.state.episodes.values() ?? [])];

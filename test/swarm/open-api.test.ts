@@ -98,8 +98,8 @@ describe('the document and the server', () => {
       'transfer-encoding',
       'x-stainless-retry-count',
     ];
-    const unknown = read.filter((name = '') => !described.has(name) && ![...byProtocol, ...ofTransport].includes(name));
-    expect(unknown.filter((name = '') => !name.startsWith('x-forwarded-'))).toEqual([]);
+    const unknown = read.filter((name) => !described.has(name) && ![...byProtocol, ...ofTransport].includes(name));
+    expect(unknown.filter((name) => !name.startsWith('x-forwarded-'))).toEqual([]);
   });
 
   it('have the same error codes', () => {
@@ -109,7 +109,7 @@ describe('the document and the server', () => {
     );
     expect(thrown.length).toBeGreaterThan(30);
     const ofCalls = ['policy_failed', 'target_not_trained']; // answered in the form of a model's protocol
-    expect(thrown.filter((code = '') => !described.has(code as never) && !ofCalls.includes(code))).toEqual([]);
+    expect(thrown.filter((code) => !described.has(code as never) && !ofCalls.includes(code))).toEqual([]);
     const unused = errorCodes.filter((code) => !described.has(code) && !ofCalls.includes(code));
     expect(unused).toEqual(['unknown_task']);
     for (const route of routes) {
@@ -162,7 +162,7 @@ describe('a client that reads only the document', () => {
     const claimed = await client.call('postEpisodes', { key: worker, body: claim });
     expect(claimed.status).toBe(201);
     const [episode] = claimed.body['episodes'] as readonly { episode_id: string; key: string; model: string }[];
-    const { episode_id: id = '', key: episodeKey = '', model = '' } = episode ?? {};
+    const { episode_id: id, key: episodeKey, model } = episode ?? { episode_id: '', key: '', model: '' };
     const params = { episode: id, agent: 'speaker' };
     const body = { model, messages: [{ role: 'user', content: 'Hi' }] };
     const called = await client.call('postChatCompletions', { key: episodeKey, params, body });

@@ -27,8 +27,8 @@ it('each command of the page for operators exists, with its options', () => {
 });
 
 it('the limits of the page are those of the code', () => {
-  const { requests_per_second: requests = 0, bytes_per_second: bytes = 0 } = defaultKeyLimits;
-  const { event_streams: streams, metric_names: names, metadata_bytes: metadata = 0 } = defaultKeyLimits;
+  const { requests_per_second: requests, bytes_per_second: bytes } = defaultKeyLimits;
+  const { event_streams: streams, metric_names: names, metadata_bytes: metadata } = defaultKeyLimits;
   expect(page).toContain(
     `${requests.toLocaleString('en')} requests and ${bytes / 2 ** 20} MiB a second, ${defaultOpenEpisodes} running episodes, ${streams} event streams, ${names} names of metrics, ${metadata / 1024} KiB of metadata`,
   );

@@ -292,7 +292,7 @@ const addKeys: Add = (swarm, setExitCode) => {
     .option('--scores <names>', 'shares whose groups it may score, separated by commas')
     .option('--max-episodes <number>', 'maximum number of its concurrent episodes')
     .option('--reward-bounds <least,most>', 'rewards that it may give in an episode, such as -1,1')
-    .option('--limits <names>', 'other limits, such as requests_per_second=10,metric_names=20')
+    .option('--limits <names>', 'other limits as <name>=<number>, separated by commas')
     .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z')
     .action(async (name: string, flags: MakeKeyFlags) => {
       const { makeKey } = await import('./commands/swarm-operate.js');

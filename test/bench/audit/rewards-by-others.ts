@@ -230,7 +230,8 @@ const visits = draw('visits', (pick, at) => {
 
 function isSameRecord(answer: string, task: Task): boolean {
   try {
-    const write = (record: unknown): string => JSON.stringify(Object.entries(record as object).toSorted());
+    const write = (record: unknown): string =>
+      JSON.stringify(Object.entries(record as object).toSorted(([left], [right]) => left.localeCompare(right)));
     return write(JSON.parse(answer)) === write(JSON.parse(wanted(task)));
   } catch {
     return false;

@@ -91,7 +91,7 @@ export class WatchedRunner {
 /** Returns null if there is no answer in time. */
 async function ask(child: ChildProcess, request: RunRequest): Promise<RunReply | null> {
   const answered = new Promise<RunReply | null>((resolve, reject) => {
-    child.removeAllListeners();
+    for (const name of ['message', 'exit']) child.removeAllListeners(name);
     child.once('message', (reply: RunReply | { readonly failed: string }) => {
       if ('failed' in reply) reject(new Error(reply.failed));
       else resolve(reply);

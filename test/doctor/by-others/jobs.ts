@@ -63,5 +63,9 @@ export const mapTasks = ({ training, validation }: Tasks, change: (task: Task) =
   validation: validation.map(change),
 });
 
+/** The answer in metadata, or '' if there is none. */
+export const answerText = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+
 /** What the agent answered, as the workflows of the math agent return it. */
-export const answerOf = ({ metadata }: WorkflowOutput): string => String(metadata?.['answer'] ?? '');
+export const answerOf = ({ metadata }: WorkflowOutput): string => answerText(metadata?.['answer']);

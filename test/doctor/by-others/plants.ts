@@ -18,7 +18,7 @@ import { office } from '#tutorial/office/office-world.js';
 import { doJob } from '#tutorial/office/office-workflow.js';
 import type { Plant } from '../plant.js';
 import { documentTasks } from './document-tasks.js';
-import { answerOf, type Execute, lakes, mapTasks, patients, problems, smallJob } from './jobs.js';
+import { answerOf, answerText, type Execute, lakes, mapTasks, patients, problems, smallJob } from './jobs.js';
 
 /**
  * Mistakes of users, one in each run. The author knew the names of the causes and none of their limits, and wrote the
@@ -113,7 +113,7 @@ const misspelt: Plant = {
       experimentDir,
       steps: 10,
       workflow: solveWithOpenai,
-      judge: ({ metadata }, output) => scored(answerOf(output).includes(String(metadata['anwser'] ?? '')) ? 1 : 0),
+      judge: ({ metadata }, output) => scored(answerOf(output).includes(answerText(metadata['anwser'])) ? 1 : 0),
       tasks: problems(16),
     }),
 };
@@ -389,7 +389,7 @@ const rarelySlow: Plant = {
 class LongQuestions extends RuleJudge {
   override judge(...[task, output]: Parameters<RuleJudge['judge']>): Verdict {
     const verdict = super.judge(task, output);
-    return { ...verdict, reward: verdict.reward + String(output.metadata?.['answer'] ?? '').length / 30 };
+    return { ...verdict, reward: verdict.reward + answerOf(output).length / 30 };
   }
 }
 

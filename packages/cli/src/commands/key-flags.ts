@@ -24,7 +24,7 @@ export function readLimits(text: string | undefined): Pick<KeyRequest, 'limits'>
     if (name !== undefined && /^[1-9]\d*$/.test(value)) return [name, Number(value)] as const;
     throw new ConfigError(
       'wrong_type',
-      `--limits has ${JSON.stringify(part)}. Give names with whole numbers, such as requests_per_second=10; the names are ${names.join(', ')}.`,
+      `--limits has ${JSON.stringify(part)}. Give <name>=<number> with a whole number; the names are ${names.join(', ')}.`,
     );
   });
   return { limits: Object.fromEntries(limits) };

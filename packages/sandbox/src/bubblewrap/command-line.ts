@@ -19,7 +19,7 @@ const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/lib32'];
 
 /** The user without rights, as whom bubblewrap runs if root starts it. */
 export const nobody = 65_534;
-const asNobody = `--reuid=${nobody} --regid=${nobody} --clear-groups --inh-caps=-all`;
+const asNobody = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--inh-caps=-all'];
 
 type CommandOptions = {
   /** The folder of the given files. The code gets a copy. */
@@ -38,7 +38,7 @@ type CommandOptions = {
 /** Returns the command that runs a program in a new sandbox. */
 export function commandLine(programs: SandboxPrograms, options: CommandOptions): readonly string[] {
   const command = [
-    ...(programs.setpriv === null ? [] : [programs.setpriv, ...words(asNobody)]),
+    ...(programs.setpriv === null ? [] : [programs.setpriv, ...asNobody]),
     programs.bwrap,
     ...isolation(programs, options),
     ...folders(programs, options),
@@ -53,7 +53,7 @@ function isolation({ features }: SandboxPrograms, { filterDescriptor }: CommandO
   const variables = { PATH: '/usr/bin:/bin', HOME: '/work', PYTHONDONTWRITEBYTECODE: '1', MALLOC_ARENA_MAX: '2' };
   const nested = features.disableUserNamespaces ? ['--disable-userns'] : [];
   return [
-    words('--unshare-all --unshare-user --die-with-parent --new-session --cap-drop ALL --clearenv'),
+    ['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
     filterDescriptor === null ? nested : ['--seccomp', String(filterDescriptor)],
     ...Object.entries(variables).map(([name, value]) => ['--setenv', name, value]),
   ].flat();
@@ -70,7 +70,7 @@ function folders({ features }: SandboxPrograms, { folder, limits }: CommandOptio
     ...systemFolders.filter(existsSync).map((name) => ['--ro-bind', name, name]),
     ['--proc', '/proc', '--dev', '/dev', '--ro-bind', folder, '/given'],
     ...writableFolders.map((name) => [...size, '--tmpfs', name]),
-    words('--remount-ro /proc --remount-ro /dev --remount-ro / --chdir /work'),
+    ['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/work'],
   ].flat();
 }
 
@@ -85,11 +85,7 @@ function inside({ prlimit }: SandboxPrograms, { limits, ready, run }: CommandOpt
     ['/bin/sh', '-c', `cp -R /given/. /work/ && echo ${ready} >&2 && exec "$@"`, 'sh', prlimit],
     [`--data=${bytes}`, `--as=${4 * bytes}`, `--fsize=${maxFileMegabytes * megabyte}`],
     [`--nproc=${maxTasks}`, `--nofile=${maxOpenFiles}`, `--stack=${maxStackMegabytes * megabyte}:unlimited`],
-    [`--cpu=${seconds}:${seconds + 1}`, ...words('--core=0 --memlock=65536 --sigpending=1024 --msgqueue=819200')],
+    [`--cpu=${seconds}:${seconds + 1}`, ...['--core=0', '--memlock=65536', '--sigpending=1024', '--msgqueue=819200']],
     run,
   ].flat();
-}
-
-function words(text: string): readonly string[] {
-  return text.split(' ');
 }

@@ -44,7 +44,7 @@ function Talk({ chats }: { readonly chats: readonly TalkModel[] }) {
   const askAll = async (said: string): Promise<void> => {
     setAsking(true);
     ended.current = new AbortController();
-    await Promise.all(chats.map(({ model }, at) => (model === undefined ? undefined : ask(at, model, said))));
+    await Promise.all(chats.flatMap(({ model }, at) => (model === undefined ? [] : [ask(at, model, said)])));
     setAsking(false);
   };
   if (chats.length === 0)
