@@ -3,6 +3,7 @@ import { AgentJetJob, configuration, type Task, type Tuner } from 'agentjet';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createScratchFolder } from './support/job-folder.js';
 import { readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
@@ -104,7 +105,7 @@ describe('a swarm with order: drawn', () => {
   });
 });
 
-it('a swarm with order: pool and one client trains the same twice', async () => {
+longIt('a swarm with order: pool and one client trains the same twice', async () => {
   const once = await trainInSwarm({ modelDir }, { order: 'pool' });
   expect(once).toHaveLength(4);
   expect(await trainInSwarm({ modelDir }, { order: 'pool' })).toEqual(once);

@@ -42,7 +42,7 @@ beforeAll(async () => {
   whole = readAll(onlyRun(folder));
 });
 
-it('kill -9 and --resume: the metrics of a run that was never killed, to the last digit', async () => {
+it.skipIf(!isLong)('kill -9 and --resume: the metrics of a run that was never killed, to the last digit', async () => {
   const folder = createJobFolder(modelDir, team, changes);
   const running = startAjet(folder, train);
   await running.waitFor(/worker step 3\/5/);

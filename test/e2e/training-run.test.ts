@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listCheckpoints, onlyRun, readEpisodes, readMetrics, readRows, type Row } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
@@ -67,7 +68,7 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
   expect(readFileSync(path.join(run, 'config.yaml'), 'utf8')).toContain('num_repeat: 4');
 });
 
-it('the same seed gives the same metrics, another seed others', async () => {
+longIt('the same seed gives the same metrics, another seed others', async () => {
   const [first, second, third] = [createJobFolder(modelDir), createJobFolder(modelDir), createJobFolder(modelDir)];
   const short = [
     '--conf',

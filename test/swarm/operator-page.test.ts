@@ -27,10 +27,10 @@ it('each command of the page for operators exists, with its options', () => {
 });
 
 it('the limits of the page are those of the code', () => {
-  const { requests_per_second: requests, bytes_per_second: bytes } = defaultKeyLimits;
-  const { event_streams: streams, metric_names: names, metadata_bytes: metadata } = defaultKeyLimits;
+  const { requests_per_second: requests, bytes_per_second: bytes, metadata_bytes: metadata } = defaultKeyLimits;
+  const { event_streams: streams, metric_names: names } = defaultKeyLimits;
   expect(page).toContain(
-    `${requests.toLocaleString('en')} requests and ${bytes / 2 ** 20} MiB a second, ${defaultOpenEpisodes} running episodes, ${streams} event streams, ${names} names of metrics, ${metadata / 1024} KiB of metadata`,
+    `${Number(requests).toLocaleString('en')} requests and ${Number(bytes) / 2 ** 20} MiB a second, ${defaultOpenEpisodes} running episodes, ${streams} event streams, ${names} names of metrics, ${Number(metadata) / 1024} KiB of metadata`,
   );
   const { maxBytes, maxDepth, maxMs } = defaultLimits;
   expect(page).toContain(`${maxBytes / 2 ** 20} MiB, ${maxDepth} levels deep, ${maxMs / 1000} seconds`);

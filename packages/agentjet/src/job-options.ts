@@ -51,6 +51,7 @@ export type JobOptions = {
   readonly tensorModelParallelSize?: number;
   readonly maxNumSeqs?: number;
   readonly useKlLoss?: boolean;
+  readonly useKlInReward?: boolean;
   readonly lr?: number;
   readonly seed?: number;
   /** Any part of the configuration, in camelCase. The options above override it. */
@@ -92,6 +93,7 @@ const paths: Readonly<Record<OptionName, string>> = {
   tensorModelParallelSize: 'rollout.tensorModelParallelSize',
   maxNumSeqs: 'rollout.maxNumSeqs',
   useKlLoss: 'trainerCommon.useKlLoss',
+  useKlInReward: 'trainerCommon.algorithm.useKlInReward',
   lr: 'trainerCommon.optim.lr',
   seed: 'trainerCommon.seed',
 };
@@ -107,7 +109,6 @@ const original: Readonly<Record<string, { readonly plain: readonly unknown[]; re
     plain: [null],
     advice: 'Set config: { rollout: { name: "vllm", colocated: false, tensorModelParallelSize } }.',
   },
-  useKlInReward: { plain: [false], advice: 'Give useKlLoss.' },
   logging: {
     plain: ['console'],
     advice: 'Set config: { trainerCommon: { logger } } to tensorboard, wandb or swanlab.',

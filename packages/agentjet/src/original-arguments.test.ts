@@ -40,6 +40,7 @@ describe('AgentJetJob', () => {
       gpu_memory_utilization: 0.5,
       max_num_seqs: 7,
       use_kl_loss: true,
+      use_kl_in_reward: true,
       backbone: 'torch',
       lora_rank: 8,
       loraAlpha: 4,
@@ -47,13 +48,13 @@ describe('AgentJetJob', () => {
     expect(config).toMatchObject({ projectName: 'p', experimentName: 'e', lora: { rank: 8, alpha: 4 } });
     expect(config.rollout).toMatchObject({ numRepeat: 3, maxEnvWorker: 6, gpuMemoryUtilization: 0.5, maxNumSeqs: 7 });
     expect(config.trainerCommon).toMatchObject({ miniBatchNum: 2, ppoEpochs: 2, useKlLoss: true });
+    expect(config.trainerCommon.algorithm.useKlInReward).toBe(true);
   });
 
   it('takes what asks for nothing special, and answers the rest with what to use', () => {
     expect(() => createJob({ nnodes: 1, n_gpu_for_infer: null, swarm_mode: false, logging: 'console' })).not.toThrow();
     for (const [options, advice] of [
       [{ nnodes: 2 }, 'The option "nnodes" with the value 2 has no meaning here. Set nGpu for the GPUs of one machine'],
-      [{ use_kl_in_reward: true }, 'Give useKlLoss.'],
       [{ logging: 'wandb' }, 'Set config: { trainerCommon: { logger } }'],
       [{ numRepeats: 2 }, 'AgentJetJob has no option "numRepeats". Did you mean "numRepeat"?'],
     ] as const)

@@ -70,7 +70,6 @@ describe('the configuration page of the Python AgentJet', () => {
 describe('a key of the Python AgentJet', () => {
   it.each([
     ['trainer_common: { nnodes: 2 }', 'Training runs on one machine'],
-    ['trainer_common: { algorithm: { use_kl_in_reward: true } }', 'A KL penalty in the reward is not available.'],
     ['trainer_common: { fsdp_config: { param_offload: true } }', 'give param_offload and optimizer_offload the same'],
     ['trainer_common: { fsdp_config: { wrap_policy: 3 } }', 'Use "torch.cpu_offload"'],
     ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],

@@ -194,7 +194,7 @@ describe('a kind named by path/file.ts->Export', () => {
 
   it('a name that is almost one of ours gets a suggestion', () => {
     expect(() => createJob({ algorithm: 'gpro' } as unknown as JobOptions)).toThrow(
-      '"trainer_common.algorithm.adv_estimator" in the options given in code is "gpro", but must be one of grpo, reinforce, maxrl, sft, dr_grpo, rloo, reinforce_plus_plus, dapo, gspo, cispo. Did you mean "grpo"?',
+      '"trainer_common.algorithm.adv_estimator" in the options given in code is "gpro", but must be one of grpo, reinforce, maxrl, distill, sft, dr_grpo, rloo, reinforce_plus_plus, dapo, gspo, cispo. Did you mean "grpo"?',
     );
   });
 });

@@ -63,7 +63,6 @@ describe('a name of another trainer', () => {
     ['data.filter_overlong_prompts=true', '"data.overlong_sample_policy"'],
     ['trainer_common.beta=0.04', 'Use "trainer_common.kl_loss_coef".'],
     ['trainer_common.learning_rate=1e-5', 'Use "trainer_common.optim.lr".'],
-    ['trainer_common.algorithm.use_kl_in_reward=true', 'another objective'],
   ])('%s is answered', (override, answer) => {
     expect(() => load(override)).toThrow(answer);
   });

@@ -85,7 +85,7 @@ function inside({ prlimit }: SandboxPrograms, { limits, ready, run }: CommandOpt
     ['/bin/sh', '-c', `cp -R /given/. /work/ && echo ${ready} >&2 && exec "$@"`, 'sh', prlimit],
     [`--data=${bytes}`, `--as=${4 * bytes}`, `--fsize=${maxFileMegabytes * megabyte}`],
     [`--nproc=${maxTasks}`, `--nofile=${maxOpenFiles}`, `--stack=${maxStackMegabytes * megabyte}:unlimited`],
-    [`--cpu=${seconds}:${seconds + 1}`, ...['--core=0', '--memlock=65536', '--sigpending=1024', '--msgqueue=819200']],
+    [`--cpu=${seconds}:${seconds + 1}`, '--core=0', '--memlock=65536', '--sigpending=1024', '--msgqueue=819200'],
     run,
   ].flat();
 }
