@@ -25,12 +25,12 @@ export class EndRoom {
   }
 
   /**
-   * Takes room for an end with this many sampled tokens. Call the returned function when it is committed. Throws
-   * WireError `store_full` if there is no room.
+   * Takes room for an end. Call the returned function when it is committed. `countTokens` returns the number of sampled
+   * tokens, and is called only on a nearly full disk. Throws WireError `store_full` if there is no room.
    */
-  take(end: EndRequest, numTokens: number): () => void {
+  take(end: EndRequest, countTokens: () => number): () => void {
     if (this.#store.hasRoom()) return () => undefined; // the size of an end matters only on a nearly full disk
-    const bytes = Buffer.byteLength(JSON.stringify(end)) + numTokens * bytesOfToken + bytesOfRest;
+    const bytes = Buffer.byteLength(JSON.stringify(end)) + countTokens() * bytesOfToken + bytesOfRest;
     if (!this.#store.hasRoomFor(this.#pendingBytes + bytes))
       throw new WireError(
         'store_full',

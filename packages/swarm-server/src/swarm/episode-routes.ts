@@ -367,7 +367,7 @@ export class EpisodeRoutes {
     const isRefused = this.#refused.delete(episodeId);
     const request = isRefused && said.status === 'failed' ? { ...said, status: 'outage' as const } : said;
     const { ledger, writer, lengths } = this.#context;
-    const release = this.#room.take(request, this.#model?.tokensOf(episodeId) ?? 0);
+    const release = this.#room.take(request, () => this.#model?.tokensOf(episodeId) ?? 0);
     try {
       const isLost = request.status === 'outage';
       const sealed = isLost ? undefined : this.#model?.seal(episodeId, request);
