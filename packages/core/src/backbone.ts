@@ -127,7 +127,7 @@ export type Objective = 'ppo' | 'gspo' | 'cispo' | 'reinforce';
 
 /**
  * Corrects for the difference between the sampler and the weights that a batch began with: each term is weighted by
- * w = exp(logprob of these weights - behaviour logprob), held constant, and the loss takes its ratio against these weights.
+ * w = exp(logprob of these weights - behaviour logprob), held constant. The loss takes its ratio against these weights.
  */
 export type ImportanceCorrection = {
   /** `token`: w of each token | `sequence`: the product over the tokens of its row | `geometric`: their geometric mean. */
@@ -162,7 +162,7 @@ export type SlopeReport = {
 };
 
 /**
- * The loss that has this slope. Unless the slope reports its losses, a step reports sum_k weight_k * slope_k * logprob_k as
+ * The loss that has this slope. If the slope reports no losses, a step reports sum_k weight_k * slope_k * logprob_k as
  * its loss, and no clipping.
  */
 export type SlopeLoss = {
@@ -283,9 +283,9 @@ export type BackboneCapabilities = {
   readonly reportsGradNorm: boolean;
   /** Losses that it can train. `kl` and `entropy` mean a policy loss with that coefficient above 0. */
   readonly losses: readonly ('sft' | 'policy' | 'kl' | 'entropy' | 'slope')[];
-  /** The objectives that it computes itself, in one pass. All others are trained as a slope. Default: ppo. */
+  /** The objectives that the backbone computes itself, in one pass. All others are trained as a slope. Default: ppo. */
   readonly objectives?: readonly Objective[];
-  /** Whether it computes a truncated correction of tokens itself. Default: false. */
+  /** Whether the backbone computes a truncated correction of tokens itself. Default: false. */
   readonly truncatesImportance?: boolean;
   /** If true, `onToken` receives each token when it is sampled. If false, it receives all of them at the end. */
   readonly streams: boolean;
@@ -331,8 +331,9 @@ export interface Backbone {
    */
   termLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   /**
-   * Does what `termLogprobs` does. A backbone has this method if its loss takes its ratio against the weights that a batch began with, instead of those that sampled it
-   * (decoupled PPO, Hilton et al. 2022). It is called before the first of several optimizer steps on a batch.
+   * Computes the same as `termLogprobs`. A backbone has this method if its loss takes its ratio against the weights
+   * that a batch began with, and not against the weights that sampled the batch (decoupled PPO, Hilton et al. 2022).
+   * It is called before the first of several optimizer steps on a batch.
    */
   proximalLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   /**
@@ -351,7 +352,7 @@ export interface Backbone {
 export interface Teacher extends Pick<BackboneCapabilities, 'takes'> {
   /**
    * Shape per pack [K]: logprob of each term's token, at the token's own temperature or, without one, at `temperature`.
-   * A token that several rows of a pack share is computed once. Packs are as `takes` says.
+   * A token that several rows of a pack share is computed once. `takes` says which packs are allowed.
    */
   termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   close(): Promise<void>;

@@ -14,7 +14,7 @@ export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number
   });
 }
 
-/** Whether a token of the episode is trained. The reward of any other episode says nothing about the model. */
+/** Returns whether the episode has a trained token. Otherwise its reward says nothing about the model. */
 export const isTrained = ({ samples }: Pick<RewardedEpisode, 'samples'>): boolean =>
   samples.some(({ lossMask }) => lossMask.includes(1));
 

@@ -4,7 +4,7 @@ import { withTemperatures } from './batch-parts.js';
 import type { TrainingGroup } from './training-group.js';
 
 export type TeacherQuestion = {
-  /** The temperature of the loss. Each token is scored at the temperature that it was sampled at. */
+  /** The temperature for tokens that have no temperature of the sampler. Other tokens are scored at theirs. */
   readonly temperature: number;
   readonly maxPackTokens: number;
 };
@@ -50,8 +50,8 @@ async function scoreSamples(
 }
 
 /**
- * Returns, under this name, the mean over the sampled tokens of log student - log teacher, which estimates the reverse
- * KL in nats. Empty if no teacher scored them.
+ * Returns a metric called `name`: the mean of log student - log teacher over the sampled tokens, which estimates the
+ * reverse KL in nats. Returns no metric if no teacher scored the tokens.
  */
 export function scoreMetrics(
   groups: readonly TrainingGroup[],

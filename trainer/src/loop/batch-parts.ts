@@ -19,7 +19,7 @@ export type SortedBatch = {
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
   readonly leftOut: readonly LeftOutEpisode[];
-  /** Episodes that are not trained because an answer was cut. Absent if such episodes are trained. */
+  /** The number of episodes that are not trained because an answer was cut. Absent if such episodes are trained. */
   readonly maskedEpisodes?: number;
   /** The groups that have a gradient. */
   readonly groups: readonly CreditedGroup<TrainingGroup>[];

@@ -1,12 +1,12 @@
 import { BackboneError, type Algorithm, type Backbone, type LossOptions, type SlopeLoss } from '@agentjet/core';
 import { isComputed, toTrainedLoss } from '../losses/to-trained-loss.js';
 
-/** What a loss is chosen for. */
+/** The configured loss, and the algorithm and the backbone that may replace it. */
 type Loss = { readonly algorithm: Algorithm; readonly backbone: Backbone; readonly loss: LossOptions };
 
 /**
  * Returns the algorithm's own loss if it has one, and the configured loss otherwise. An objective or a correction that
- * the backbone does not compute itself becomes a slope.
+ * the backbone does not compute itself is converted to a slope.
  */
 export function chooseLoss({ algorithm, loss, backbone }: Loss): LossOptions | SlopeLoss {
   if (algorithm.slope === undefined) return toTrainedLoss(loss, backbone.capabilities);

@@ -17,7 +17,7 @@ export type CreditedGroup<G extends EpisodeGroup> = {
 /**
  * Sorts the groups by rank and their episodes by place (the position of an episode in its group), and computes the
  * advantages. The step therefore does not depend on the order in which groups finished. With `isWhitened`, the
- * advantages of all groups that have a gradient are whitened together. An episode without a trained token is in no
+ * advantages of all groups that have a gradient are whitened together. An episode without a trained token counts in no
  * baseline, because its reward says nothing about the model. Throws BackboneError `duplicate_episode` if two
  * episodes have the same id, because they would count as one.
  */

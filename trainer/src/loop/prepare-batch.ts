@@ -120,7 +120,7 @@ export function prepareBatch(
   };
 }
 
-/** Returns the credited groups with the rewards that their episodes got, for the records. */
+/** Returns the credited groups with the rewards before shaping, because the records keep these. */
 function withOwnRewards(
   credited: readonly CreditedGroup<TrainingGroup>[],
   groups: readonly TrainingGroup[],
@@ -139,7 +139,7 @@ type BatchContent = {
   readonly groups: readonly TrainingGroup[];
   readonly credited: readonly CreditedGroup<TrainingGroup>[];
   readonly sorted: SortedBatch;
-  /** Metrics of a teacher and of the shaping of rewards. */
+  /** The metrics of the teacher and of the shaping of rewards. */
   readonly scoring: Readonly<Record<string, number>>;
   readonly parts: readonly Part[];
   readonly loss: StepLoss;

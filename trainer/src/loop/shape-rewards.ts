@@ -17,7 +17,7 @@ export type RewardShaping = {
 
 type KlEstimator = Extract<LossOptions, { kind: 'policy' }>['klEstimator'];
 
-/** Returns the groups with shaped rewards. Each target pays for its own answers, and `reward` for all of them. */
+/** Returns the groups with shaped rewards. A target's answers lower its own reward. All answers lower `reward`. */
 export function shapeRewards<G extends EpisodeGroup>(groups: readonly G[], shaping: RewardShaping): readonly G[] {
   return groups.map((group) => ({ ...group, episodes: group.episodes.map((episode) => shape(episode, shaping)) }));
 }
@@ -46,7 +46,7 @@ function overlongCost(length: number, { maxTokens, buffer, factor }: NonNullable
   return factor * Math.min(1, Math.max(0, (length - (maxTokens - buffer)) / buffer));
 }
 
-/** An answer is a turn of an agent. A token that several rows contain is marked in one of them. */
+/** Returns the tokens of the longest turn of an agent. A token in several rows has lossMask 1 in only one of them. */
 function longestAnswer(samples: readonly Sample[]): number {
   const lengths = new Map<string, number>();
   samples.forEach(({ agentName, lossMask, turnIndices }, row) => {
@@ -70,7 +70,7 @@ function sumKl(samples: readonly Sample[], { estimator }: NonNullable<RewardShap
   return sum;
 }
 
-/** Returns the mean of what the episodes lost, as the metric `reward_penalty`. */
+/** Returns the metric `reward_penalty`: the mean amount that shaping subtracted from the reward of an episode. */
 export function shapingMetrics(
   before: readonly EpisodeGroup[],
   after: readonly EpisodeGroup[],

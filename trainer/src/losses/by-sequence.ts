@@ -1,6 +1,6 @@
 import type { SlopeTerms } from '@agentjet/core';
 
-/** exp(60) is beyond every limit of a ratio, and its product with an advantage is still finite. */
+/** Log ratios stop at 60: exp(60) exceeds every limit of a ratio, and its product with an advantage is still finite. */
 export const maxLogRatio = 60;
 
 /** Returns, shape [K], the sum or the mean of the values over the trained terms of each term's row. */

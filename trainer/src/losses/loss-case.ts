@@ -2,8 +2,8 @@ import type { SlopeTerms } from '@agentjet/core';
 import type { PolicyOptions } from './policy-slope.js';
 
 /**
- * A loss with its reference. Each file of the folder `cases` exports one, and both the tests and
- * `npm run bench -- losses` then compare every backbone with it.
+ * A loss, and its formula in a publication as the reference. Each file of the folder `cases` exports one case. The
+ * tests and `npm run bench -- losses` compare the embedded backbone with every case.
  */
 export type LossCase = {
   readonly name: string;
@@ -19,7 +19,7 @@ export type LossCase = {
 
 export type FixedTerms = SlopeTerms & { readonly proximal: Float64Array };
 
-/** The derivative of the reference's weighted loss by each logprob, over the term's own weight: central differences. */
+/** Returns the derivative of the weighted reference by each logprob, over the term's weight, by central differences. */
 export function referenceSlopes({ reference }: Pick<LossCase, 'reference'>, fixed: FixedTerms): Float64Array {
   const step = 1e-6;
   const total = (l: Float64Array): number => fixed.weights.reduce((sum, w, k) => sum + w * reference(k, l, fixed), 0);

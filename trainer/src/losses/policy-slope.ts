@@ -13,7 +13,7 @@ type TermSlope = { readonly loss: number; readonly slope: number; readonly clipp
 
 /**
  * Makes the slope of a policy loss that a backbone does not compute itself. The ratio r is taken against the behaviour
- * logprobs or, with a correction, against the weights that the batch began with; the whole term is then weighted.
+ * logprobs. With a correction, it is taken against the weights that the batch began with, and each term is weighted.
  * - `ppo`: -min(r A, clip(r) A) with dual clip (see LossOptions).
  * - `gspo`: the same with s = exp(mean of the row's log ratios), whose gradient is that of sg(s) r / sg(r) (GSPO-token,
  *   Zheng et al. 2025, eq. 14).
@@ -49,7 +49,7 @@ function toReport(found: readonly TermSlope[]): SlopeReport {
   };
 }
 
-/** Weighs every term, and counts the terms whose weight was limited. */
+/** Multiplies each term by its importance weight, and reports the share of terms whose weight was limited. */
 function corrected(found: readonly TermSlope[], terms: SlopeTerms, correction: ImportanceCorrection): SlopeReport {
   const { weights, limited } = correctionWeights(terms, correction);
   const trained = [...terms.weights.keys()].filter((k) => terms.weights[k] !== 0);

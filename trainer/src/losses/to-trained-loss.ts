@@ -7,8 +7,8 @@ type Computes = Pick<BackboneCapabilities, 'objectives' | 'truncatesImportance'>
 type PolicyLoss = Extract<LossOptions, { kind: 'policy' }>;
 
 /**
- * Returns the loss as the backbone trains it: itself if the backbone computes its objective and correction, and
- * otherwise its slope. A backbone that computes them reads them from its own settings.
+ * Returns the loss as the backbone trains it. If the backbone computes the objective and the correction itself, the
+ * loss is returned without them, because the backbone reads them from its own settings. Otherwise it becomes a slope.
  */
 export function toTrainedLoss(loss: LossOptions, capabilities: Computes): LossOptions | SlopeLoss {
   if (loss.kind === 'sft') return loss;

@@ -33,7 +33,7 @@ export function termLoss(logprob: number, term: Term, options: LossOptions): Ter
 
 type PolicyOptions = Extract<LossOptions, { kind: 'policy' }>;
 
-/** Returns PPO's loss of a ratio r, and its derivative by the logprob if r's is r. */
+/** Returns PPO's loss for a ratio r, and its derivative by the logprob. The derivative of r must be r. */
 export function clippedPolicyLoss(
   ratio: number,
   advantage: number,

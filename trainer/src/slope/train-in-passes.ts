@@ -90,7 +90,7 @@ async function trainBySlope<Metrics extends TrainStepMetrics>(
 
 /**
  * Without penalties, the second pass is a cross entropy. With penalties, it is a policy loss whose behaviour logprobs
- * are those of the first pass: its ratio is 1, so its gradient is that of -advantage * logprob.
+ * are those of the first pass. Its ratio is then 1, so its gradient equals that of -advantage * logprob.
  */
 function secondPass({ batch, logprobs, terms, slopes }: SlopeStep): BuiltInBatch {
   const { loss, packs } = batch;
@@ -162,7 +162,7 @@ function gapAt(logprobs: Float64Array, terms: JoinedTerms, k: number): number {
   return Math.abs((logprobs[k] ?? 0) - (terms.behaviour[k] ?? 0));
 }
 
-/** `valueOf` takes the index of a term among those of all packs. */
+/** Replaces an array of the terms. `valueOf` takes the index of a term among the terms of all packs. */
 function withTerms(
   packs: readonly TreePack[],
   name: 'weights' | 'advantages' | 'logprobs',
@@ -185,7 +185,7 @@ type SlopeStep = Slopes & {
   readonly terms: JoinedTerms;
 };
 
-/** Replaces the report of the second pass, whose terms are not the original ones, with a report on the original terms. */
+/** Replaces the metrics of the second pass, which has other terms, by metrics of the original terms. */
 function toSlopeMetrics<Metrics extends TrainStepMetrics>(metrics: Metrics, step: SlopeStep): Metrics {
   const { batch, logprobs, terms, slopes, report } = step;
   const { terms: reports, ...rest } = metrics;
@@ -210,7 +210,7 @@ function toSlopeMetrics<Metrics extends TrainStepMetrics>(metrics: Metrics, step
   return { ...rest, ...further, ...own } as Metrics;
 }
 
-/** Replaces ratios and clips, which the second pass computes for its own terms. */
+/** Replaces the ratios and clips of the second pass by those of the original terms. */
 function toOriginalTerms(
   reports: readonly TermReport[],
   { logprobs, terms, report }: SlopeStep,

@@ -4,7 +4,7 @@ import { BackboneError, type Teacher, type TreePack } from '@agentjet/core';
 export type ScoreRow = (ids: Int32Array) => Promise<ArrayLike<number>>;
 
 export type RowTeacherOptions = {
-  /** For messages. */
+  /** The teacher's name in error messages. */
   readonly name: string;
   readonly scoreRow: ScoreRow;
   readonly close: () => Promise<void>;
@@ -32,7 +32,7 @@ export function createRowTeacher({ name, scoreRow, close, maxInFlight = 32 }: Ro
   };
 }
 
-/** A server scores a prompt at temperature 1. Greedy tokens (0) have their logprobs at 1 too. */
+/** Throws for other temperatures than 1, at which servers score. Greedy tokens (0) are scored at 1 as well. */
 function requirePlainTemperature(name: string, { terms }: TreePack, temperature: number): void {
   const of = terms.temperatures ?? [temperature];
   const other = of.find((value) => value !== 0 && value !== 1);

@@ -3,22 +3,22 @@ import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type T
 import { createRowTeacher } from './row-teacher.js';
 
 export type VllmTeacherOptions = {
-  /** Such as `http://localhost:8000/v1`. */
+  /** The address of the server, such as `http://localhost:8000/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
   /** The name of the model at the server. */
   readonly model: string;
-  /** If it is aborted, requests end. */
+  /** Aborts running requests. */
   readonly signal?: AbortSignal | undefined;
   /** The pause before the first repetition of a request; each later one is twice as long. Default: 500 ms. */
   readonly pauseMs?: number;
 };
 
-/** What a server says about one token of a prompt. `text` is null if the server does not say it. */
+/** What a server says about one token of a prompt. `text` is null if the server does not send it. */
 export type PromptToken = { readonly logprob: number; readonly text: string | null };
 
 export type VllmTeacher = Teacher & {
-  /** Shape [T]: each token of the prompt given those before it. Entry 0 has logprob 0. */
+  /** Resolves with shape [T]: each token of the prompt, given the tokens before it. Entry 0 has logprob 0. */
   readonly scorePrompt: (ids: Int32Array) => Promise<readonly PromptToken[]>;
 };
 
@@ -72,7 +72,7 @@ async function ask(
   }
 }
 
-/** `prompt_logprobs` has an object for each token, with the entry of the token and those of likelier ones. */
+/** Reads `prompt_logprobs`. Each token has an object with an entry for itself and entries for likelier tokens. */
 function readPrompt(answer: unknown, ids: Int32Array, { model }: VllmTeacherOptions): readonly PromptToken[] {
   const choices = isJsonObject(answer) ? answer['choices'] : undefined;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;

@@ -1,9 +1,9 @@
 import { BackboneError, type Algorithm, type EpisodeGroup, type Sample } from '@agentjet/core';
 
 export type DistillOptions = {
-  /** Weight of the teacher. Defaults to 1. */
+  /** The weight of the teacher. Defaults to 1. */
   readonly klPenaltyCoef?: number;
-  /** Limits of the difference of a token, in nats. With null, the default, there is none. */
+  /** The limits of the difference of a token, in nats. Null means no limit and is the default. */
   readonly clipMin?: number | null;
   readonly clipMax?: number | null;
   /** An algorithm that credits the rewards, and the weight of its advantages. Default: rewards have no effect. */
@@ -16,8 +16,8 @@ export type DistillOptions = {
  *
  *     A_t = klPenaltyCoef * clip(log teacher(t) - log student(t), clipMin, clipMax) + weight * A_t of the rewards
  *
- * The expected difference is the negative reverse KL of the token's distribution. Lu et al. name the weight, and rLLM
- * (`algorithm.adv_clip_min`, `adv_clip_max`) has the limits. A token's later tokens have no part in its advantage.
+ * The expected difference is the negative reverse KL of the token's distribution. The weight is from Lu et al. The
+ * limits are from rLLM (`algorithm.adv_clip_min`, `adv_clip_max`). Later tokens do not change the advantage of a token.
  */
 export function createDistill({
   klPenaltyCoef = 1,

@@ -19,7 +19,7 @@ export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optim
      * moments. Defaults to true.
      */
     readonly train?: boolean;
-    /** The seed of new adapters. Defaults to 1. Each request brings the seed of its draws. */
+    /** The seed of new adapters. Defaults to 1. Sampling does not use it: each request has its own seed. */
     readonly seed?: number;
     /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */
     readonly isInThread?: boolean;

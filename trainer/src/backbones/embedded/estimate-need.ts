@@ -40,7 +40,7 @@ const scoreCopies = { inRows: 3, withPaths: 5 };
  * weights are read.
  */
 const openingShare = 1.7;
-/** An adapter, its gradients of a step and of a micro-batch with their copies, and both moments. */
+/** Arrays of the adapter's size: A and B, the gradients of a step and a micro-batch, a copy of each, two moments. */
 const adapterCopies = 7;
 /** The factor for a cache that grows: it is copied before the old one is freed. */
 const cacheGrowth = 1.6;
@@ -80,7 +80,7 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   };
 }
 
-/** The teacher reads the samples of the student. */
+/** Reads the teacher's shape. Its workload is the student's, because it scores the student's samples. */
 function readTeacher(model: JsonObject, request: NeedRequest): Teacher {
   const shape = readModelShape(model);
   return { config: parseModelConfig(model), shape, workload: readWorkload(request, shape.contextLength) };
@@ -156,15 +156,15 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   ];
 }
 
-/** Counts a thread, the weights, and the values of a forward pass. */
+/** Counts the bytes of a thread, of the weights, and of the values of a forward pass. */
 function teacherBytes(teacher: Teacher, tree: LargestTree): number {
   const { scoring } = activationBytes(teacher, tree);
   return threadBytes + teacher.shape.numParameters * bytesPerFloat + scoring;
 }
 
 /**
- * Returns the parts of a model whose adapter is trained. Its weights have no gradients and no moments, and they are the
- * reference.
+ * Returns the parts of a model whose adapter is trained. The weights of the model have no gradients and no moments.
+ * They are also the KL reference.
  */
 function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const { training, scoring } = activationBytes(job, tree);

@@ -32,12 +32,12 @@ export function stepSecondsOnCpu(
     { activeParameters, headParameters, numLayers, queryWidth },
     { prompts, answers, longestSample },
   );
-  // Frozen weights have no gradients, so the third product of each matrix is left out.
+  // Training computes three products with each matrix. If the matrix is frozen, its gradient, the third, is not needed.
   const trainingSeconds = ((isAdapter ? 2 : 3) * forward) / (trainingFlops * cores);
   return { stepSeconds: reading + forward / (samplingFlops * cores) + trainingSeconds, trainingSeconds };
 }
 
-/** Estimates the time of a model that only scores the tokens of a step. */
+/** Estimates the time that a model needs to score the tokens of a step. */
 export function scoringSecondsOnCpu(
   shape: ModelShape,
   { tasks, promptTokens, episodes, answerTokens, longestSample }: Workload,

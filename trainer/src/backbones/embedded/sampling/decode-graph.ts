@@ -28,7 +28,8 @@ export const weightsLocation = 'weights';
 /**
  * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, 1, T, S + T];
  * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, 1, S, headDim], keys then values
- * of each layer. With an adapter also its A and B of each module. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim] in the order of the past.
+ * of each layer. With an adapter, A and B of each adapted module are inputs too. Outputs: probabilities [B, V]; fresh
+ * [2L * B, KV, T, headDim] in the order of the past.
  */
 export function decodeGraph(
   config: ModelConfig,

@@ -24,7 +24,7 @@ function openingEachVersion(model: OnnxModel, factory: StepSessionFactory): Weig
   return { open, close: async () => undefined };
 }
 
-/** A step changes only the adapter, which is an input of the graph. So one session serves all versions. */
+/** Opens one session for all versions. A step changes only the adapter, which is an input of the graph. */
 function openingOnce(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
   const { base, layout, parameters } = model;
   let opened: Promise<StepSession> | undefined;

@@ -61,8 +61,8 @@ function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
 }
 
 /**
- * Writes a model folder, or the folder of an adapter, with `trainer_state/` inside, whole or not at all. Tokenizer files
- * come from `modelDir`. Rejects with BackboneError `checkpoint`.
+ * Writes a model folder or the folder of an adapter, with `trainer_state/` inside. If writing fails, no folder is left.
+ * Tokenizer files come from `modelDir`. Rejects with BackboneError `checkpoint`.
  */
 export async function saveOnnxModel(
   model: OnnxModel,

@@ -340,7 +340,7 @@ function copyLater(weights: FloatArray): () => Promise<FloatArray> {
   return async () => copy;
 }
 
-/** If A and B are 0, the model computes what its base computes. */
+/** Returns an adapter of zeros. If A and B are 0, the model computes the same as its base. */
 function noAdapter({ length }: ParameterLayout): () => Promise<FloatArray> {
   return async () => new Float32Array(length);
 }

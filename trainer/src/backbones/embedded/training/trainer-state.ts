@@ -1,4 +1,4 @@
-/** Reads and writes what training needs to continue, except for the trained parameters themselves. */
+/** Reads and writes the state that training continues from, except for the trained parameters. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * Saves and loads an adapter in the layout of peft, with the state of the trainer. The folder has no config.json, because
- * transformers would take it for a whole model.
+ * transformers would read it as a whole model.
  */
 
 import { writeFile } from 'node:fs/promises';

@@ -11,7 +11,10 @@ export type AdapterForm = {
   readonly scale: number;
   /** The adapted modules, such as `model.layers.0.self_attn.q_proj`. */
   readonly modules: readonly string[];
-  /** The same modules as peft names them: by the last part of their names if it names no other module. */
+  /**
+   * The same modules, as peft names them. A name is only its last part, such as `q_proj`, if all modules with this last
+   * part are adapted. Otherwise it is the whole name.
+   */
   readonly targetModules: readonly string[];
   /** The trained parameters: `lora_A.weight` and `lora_B.weight` of each module. Weight decay applies to all. */
   readonly layout: ParameterLayout;

@@ -55,7 +55,7 @@ function largestDifference(found: Matrix, expected: Matrix): number {
   return largest;
 }
 
-/** Returns a model that trains all weights. They are the base with the adapter merged in, and its reference is the base. */
+/** Returns a model of all weights, into which the adapter is merged. Its reference is the base without the adapter. */
 function merged(adapted: OnnxModel, configJson: object): OnnxModel {
   const { base } = adapted;
   if (base === undefined) throw new Error('The model has no adapter.');

@@ -5,9 +5,9 @@ import type { OptimizerOptions } from '@agentjet/core';
 /**
  * Returns the rate of step `step`, counted from 0. During warmup it is (step + 1) / warmupSteps of the full rate. Then
  * it is constant, or falls until `totalSteps`: linearly, along half a cosine (Loshchilov and Hutter 2017), or linearly
- * in the last `decaySteps` alone (warmup-stable-decay: Hu et al. 2024, "MiniCPM"; the linear decay: Hägele et al. 2024,
- * "Scaling Laws and Compute-Optimal Training Beyond Fixed Training Durations"). It falls to `minRateShare` of the full
- * rate and stays there.
+ * in only the last `decaySteps` steps (warmup-stable-decay: Hu et al. 2024, "MiniCPM"; the linear decay: Hägele et al.
+ * 2024, "Scaling Laws and Compute-Optimal Training Beyond Fixed Training Durations"). It falls to `minRateShare` of the
+ * full rate and stays there.
  */
 export function learningRateAt(options: OptimizerOptions, step: number): number {
   const { learningRate, schedule, warmupSteps, totalSteps, minRateShare = 0 } = options;
