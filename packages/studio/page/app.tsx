@@ -93,7 +93,7 @@ function Offers() {
   );
 }
 
-/** Says that a local tool, and not the person, chose what is shown. */
+/** Shows a note that a local tool, and not the user, chose the view. */
 function ShownByTool() {
   const before = shownBefore.value;
   if (before === undefined) return null;

@@ -210,7 +210,7 @@ export type EpisodeView = {
   readonly seconds: number;
   readonly outcome: OutcomeInWords;
   readonly facts: readonly (readonly [label: string, value: string])[];
-  /** The table of model calls, by columns. */
+  /** The columns of the table of model calls. */
   readonly calls: readonly { readonly title: string; readonly values: readonly string[] }[];
   readonly said: readonly Said[];
   readonly times: readonly TimeBar[];
@@ -288,21 +288,21 @@ export type SystemPoint = {
 
 export type DiskPart = { readonly name: string; readonly bytes: number };
 
-/** Empty for runs that recorded nothing of this. */
+/** `points` is empty for runs without system.jsonl. */
 export type RunSystem = { readonly points: readonly SystemPoint[]; readonly disk: readonly DiskPart[] };
 
-/** Seconds of episodes by what they were spent on. */
+/** How episodes spent their time, in seconds. */
 export type EpisodeTimes = {
   readonly episodes: number;
-  /** Those with recorded times of calls. */
+  /** The number of episodes that recorded the times of their model calls. */
   readonly timed: number;
   readonly seconds: number;
   readonly parts: {
-    /** For a free place in the engine. */
+    /** Model calls that waited for a free place in the engine. */
     readonly waiting: number;
     readonly prompt: number;
     readonly sampling: number;
-    /** The rest of the model calls. */
+    /** The remaining time of model calls. */
     readonly answering: number;
     /** Calls to models that are not trained. */
     readonly untrained: number;
@@ -339,7 +339,7 @@ export type SwarmPolicyView = {
   readonly problem?: string;
 };
 
-/** What a swarm server says now. It has a problem alone if the server does not answer. */
+/** The present state of a swarm server. If the server does not answer, the view has only its address and a problem. */
 export type SwarmView =
   | { readonly url: string; readonly problem: string }
   | {
@@ -368,14 +368,14 @@ export type TalkModel = {
 export type TalkMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
 
 export type ChatQuestion = {
-  /** The place of the model in the list of models. */
+  /** The index of the model in the list of models. */
   readonly chat: number;
   readonly model: string;
   readonly messages: readonly TalkMessage[];
   readonly temperature: number;
 };
 
-/** What the server offers in addition to runs. */
+/** What the studio's server offers in addition to runs. */
 export type StudioOffers = { readonly swarm: boolean; readonly chats: number };
 
 /** Sent when a local tool asks the open pages to show a view. */

@@ -23,7 +23,7 @@ export function Link({
   );
 }
 
-/** What a model or a tool wrote. It is only ever set as text. The words of `quote` are marked. */
+/** Shows what a model or a tool wrote, always as plain text and never as HTML. Marks the words of `quote`. */
 export function Words({ text, class: name, quote }: WordsProps) {
   return (
     <span class={name} dir="auto">

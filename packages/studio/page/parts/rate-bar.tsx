@@ -1,7 +1,7 @@
 import type { Rate } from '@agentjet/core/success';
 import { showRate } from '../../src/page-logic/format.js';
 
-/** A success rate with its 95% interval, on an axis from 0 to 1. */
+/** Shows a success rate with its 95% interval, on an axis from 0 to 1. */
 export function RateBar({ rate }: { readonly rate: Rate | null }) {
   if (rate === null) return <span class="muted">–</span>;
   const at = (value: number): string => `${(value * 100).toFixed(1)}%`;

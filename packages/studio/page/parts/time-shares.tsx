@@ -1,6 +1,6 @@
 import { showSeconds } from '../../src/page-logic/format.js';
 
-/** Parts of a time as one bar, with their seconds and shares. */
+/** Shows the parts of a time as one bar, with their seconds and shares. */
 export function TimeShares({ parts }: { readonly parts: readonly (readonly [words: string, seconds: number])[] }) {
   const shown = parts.filter(([, seconds]) => seconds > 0);
   const total = shown.reduce((sum, [, seconds]) => sum + seconds, 0);

@@ -3,14 +3,14 @@ import type { ChangeEvent, ChatQuestion, ViewEvent } from '../../src/wire.js';
 export type SourceListener = {
   readonly onChange: (event: ChangeEvent) => void;
   readonly onState: (isLive: boolean) => void;
-  /** A local tool asks the page to show this address. */
+  /** Called with an address that a local tool asks the page to show. */
   readonly onView: (address: string) => void;
 };
 
 /** Where the page gets its data from: the server, or the file itself if it was exported. */
 export type Source = {
   readonly isExport: boolean;
-  /** The address to open with, if the file names one. */
+  /** The address that the page opens with, if an exported file names one. */
   readonly start?: string;
   read(path: string): Promise<unknown>;
   /** Asks a model. The answer comes as server-sent events. */

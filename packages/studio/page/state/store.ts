@@ -19,7 +19,7 @@ export const source: { current: Source } = {
   },
 };
 
-/** Opens a view if the address names none. */
+/** Opens a view if the address of the page names none. */
 export function openAt(address = ''): void {
   if (address === '' || location.hash !== '') return;
   history.replaceState(null, '', address);
@@ -72,7 +72,7 @@ async function load(path: string, answer: Signal<Loaded<unknown>>): Promise<void
   }
 }
 
-/** Reads an answer again. */
+/** Reads the answer of one path again. */
 export const readAgain = (place: string): void => reload((path) => path === place);
 
 /** Reads the answers with a matching path again. The old answers are shown until the new ones arrive. */
@@ -154,7 +154,7 @@ export function runData(id: string): RunData {
   return known;
 }
 
-/** A view of several runs gets one event for all of them. */
+/** Reads the data of all known runs again, because a view of several runs gets one event for all of them. */
 function onAnyChange(): void {
   for (const data of runs.values()) data.refreshMetrics();
   reload((path) => path === 'runs' || /^runs\/[^/]+$/.test(path));

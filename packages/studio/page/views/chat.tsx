@@ -4,7 +4,7 @@ import type { TalkMessage, TalkModel } from '../../src/wire.js';
 import { Empty, Panel, Problem, Shown, Words } from '../parts/basics.js';
 import { answerOf, source } from '../state/store.js';
 
-/** Speaks to the models of servers that the user started, side by side. */
+/** Shows chats with the models of servers that the user started, side by side. */
 export function Chat() {
   return (
     <div class="page">

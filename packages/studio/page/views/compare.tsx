@@ -16,7 +16,7 @@ import { RateBar } from '../parts/rate-bar.js';
 import { answerOf, route, runData } from '../state/store.js';
 import { ComparedCurves, RunSign } from './compared-curves.js';
 
-/** Runs next to each other: evaluations paired by task, settings that differ, curves over one another, tasks that differ. */
+/** Compares runs: evaluations paired by task, settings that differ, curves in one chart, tasks that differ. */
 export function Compare() {
   const chosen = route.value.query['runs'] ?? '';
   const ids = useMemo(

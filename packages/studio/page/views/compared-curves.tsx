@@ -14,7 +14,7 @@ const dashes: readonly (readonly number[] | undefined)[] = [undefined, [6, 3], [
 
 const colourOf = (at: number): string => `run-${(at % numColours) + 1}`;
 
-/** The letter of a run in the colour of its curves. */
+/** Shows the letter of a run in the colour of its curves. */
 export function RunSign({ at }: { readonly at: number }) {
   return (
     <b class="run-sign" style={{ borderColor: `var(--${colourOf(at)})` }}>
@@ -23,7 +23,7 @@ export function RunSign({ at }: { readonly at: number }) {
   );
 }
 
-/** The curves of several runs over one another, by step. */
+/** Shows the curves of several runs in one chart, by step. */
 export function ComparedCurves({ runs }: { readonly runs: readonly RunSummary[] }) {
   const metrics = runs.map(({ id }) => runData(id).metrics.value.value);
   const known = metrics.filter((each) => each !== undefined);

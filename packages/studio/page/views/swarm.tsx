@@ -6,7 +6,7 @@ import { answerOf, readAgain } from '../state/store.js';
 
 const everyMs = 2000;
 
-/** What a swarm server does now: what its next step waits for, its clients, shares, policies and episodes. */
+/** Shows what the next step of a swarm server waits for, and its clients, shares, policies and episodes. */
 export function Swarm() {
   useEffect(() => {
     const timer = setInterval(() => readAgain('swarm'), everyMs);

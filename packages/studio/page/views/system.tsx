@@ -7,7 +7,7 @@ import { LineChart, type Line } from '../parts/line-chart.js';
 import { TimeShares } from '../parts/time-shares.js';
 import { answerOf, go, route, runData, type Metrics } from '../state/store.js';
 
-/** Where the time of a run went, how fast it was, and what it used of the machine. */
+/** Shows how a run spent its time, how fast it was, and how much memory, CPU and disk it used. */
 export function System() {
   const { run } = route.value;
   useEffect(() => runData(run).needMetrics(), [run]);

@@ -1,7 +1,7 @@
 import { StudioRuns } from '../runs/studio-runs.js';
 import { checkLinks, type CheckedLink } from './check-links.js';
 
-/** The links of a report, and those that lead nowhere. */
+/** All links of a report, and the links that lead nowhere. */
 export type CheckedReport = { readonly links: readonly CheckedLink[]; readonly broken: readonly CheckedLink[] };
 
 /** Checks the links of a report in Markdown against the runs below a folder. */

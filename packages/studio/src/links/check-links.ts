@@ -3,7 +3,7 @@ import type { EpisodeView } from '../wire.js';
 import type { StudioRun } from '../runs/studio-run.js';
 import type { StudioRuns } from '../runs/studio-runs.js';
 
-/** A link of a report to a view of the studio. It has a problem if what it names is not in the runs. */
+/** A link of a report to a view of the studio. It has a `problem` if the runs do not contain what it names. */
 export type CheckedLink = { readonly line: number; readonly address: string; readonly problem?: string };
 
 const linkPattern = /#\/(?:run|compare)[^\s)>\]"'`|]*/g;

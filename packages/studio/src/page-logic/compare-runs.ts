@@ -1,19 +1,19 @@
 import { pairedDifference, type RateDifference, type TaskScore } from '@agentjet/core/success';
 import type { EvaluationPoint, RunOverview, TaskChange, TaskTrials } from '../wire.js';
 
-/** The most runs that are compared. */
+/** The maximum number of runs that are compared. */
 export const maxCompared = 20;
 
 export type PairedChange = RateDifference & { readonly tasks: number };
 
-/** A run among others: its first and last evaluation, and the last one next to that of the first run. */
+/** A compared run: its first and last evaluation, and its difference from run A. */
 export type ComparedRun = {
   /** A, B, C, ... */
   readonly letter: string;
   readonly overview: RunOverview;
   readonly first: EvaluationPoint | null;
   readonly last: EvaluationPoint | null;
-  /** From its first to its last evaluation, over the tasks of both. Null if it was evaluated once. */
+  /** The change from its first to its last evaluation, over the tasks of both. Null if it was evaluated once. */
   readonly change: PairedChange | null;
   /** Its last evaluation minus that of run A, over the tasks of both. Null for A, and if they share no task. */
   readonly against: PairedChange | null;
@@ -61,13 +61,13 @@ function pair(before: Scores, after: Scores): PairedChange | null {
   return { ...pairedDifference(of(before), of(after)), tasks: shared.length };
 }
 
-/** Whether the interval of a change does not contain 0. */
+/** Returns whether the interval of a change excludes 0. */
 export const isBeyondNoise = ({ low, high }: RateDifference): boolean => low > 0 || high < 0;
 
-/** A task that not all runs solve alike in their last evaluations: the share of successes of each run. */
+/** A task that some runs solve more often than others in their last evaluations. `rates` has the rate of each run. */
 export type TaskApart = { readonly task: string; readonly rates: readonly (number | null)[] };
 
-/** The tasks of at least two runs on which they differ, those that differ most first, and the number of shared tasks. */
+/** Returns the tasks on which any two runs differ, the largest difference first, and the number of shared tasks. */
 export function findTasksApart(overviews: readonly RunOverview[]): {
   readonly apart: readonly TaskApart[];
   readonly shared: number;
@@ -90,7 +90,7 @@ function spreadOf(rates: readonly (number | null)[]): number {
   return Math.max(...known) - Math.min(...known);
 }
 
-/** The settings in which the runs differ, with the value of each run. */
+/** Returns the settings in which the runs differ, with the value of each run. */
 export function findSettingsApart(
   overviews: readonly RunOverview[],
 ): readonly { readonly name: string; readonly values: readonly (string | undefined)[] }[] {

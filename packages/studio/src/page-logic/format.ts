@@ -66,7 +66,7 @@ export function showBytes(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
-/** The text in parts, of which every second one is the quote. */
+/** Splits a string at each place of the quote. Every second part is the quote. */
 export function splitAtQuote(text: string, quote: string): readonly string[] {
   return text.split(quote).flatMap((part, at) => (at === 0 ? [part] : [quote, part]));
 }

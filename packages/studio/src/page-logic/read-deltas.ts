@@ -1,4 +1,4 @@
-/** The pieces of an answer in a stream of chat completion chunks. Throws an Error with the message of the server. */
+/** Yields the pieces of an answer in a stream of chat completion chunks. Throws an Error with the server's message. */
 export async function* readDeltas(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let rest = '';
   for await (const text of textsOf(stream)) {
@@ -9,7 +9,7 @@ export async function* readDeltas(stream: ReadableStream<Uint8Array>): AsyncGene
   yield readDelta(rest);
 }
 
-/** Not every browser can iterate over a stream. */
+/** Reads a stream by its reader, because not every browser can iterate over a stream. */
 async function* textsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const [reader, decoder] = [stream.getReader(), new TextDecoder()];
   for (let piece = await reader.read(); !piece.done; piece = await reader.read())

@@ -12,7 +12,7 @@ export const phases: readonly (readonly [metric: string, words: string])[] = [
 
 type Lines = readonly MetricsRecord[];
 
-/** The phases that took time, with the seconds of each step. */
+/** Returns the phases that took time, with the seconds of each step. */
 export const phasesOf = (
   lines: Lines,
 ): readonly { readonly words: string; readonly seconds: readonly (number | null)[] }[] =>
@@ -35,8 +35,8 @@ export function tokensPerSecond(
 }
 
 /**
- * The seconds of all steps by phase, of the evaluations, and the rest between steps. Sampling may overlap with training
- * in a run that samples ahead; then there is no rest.
+ * Returns the seconds of all steps by phase, the seconds of the evaluations, and the rest between steps. In a run that
+ * samples ahead, sampling may overlap with training. The rest is then 0.
  */
 export function totalTimes(
   { steps, evaluations }: { readonly steps: Lines; readonly evaluations: Lines },

@@ -5,7 +5,7 @@ import { bearerHeaders, readRemote, sayCause, type Remote } from './read-remote.
 /** A model server that the user started, under the name that the page shows. */
 export type TalkServer = Remote & { readonly name: string };
 
-/** The models of the servers. A server that cannot be reached has a problem in place of a model. */
+/** Returns the models of the servers. A server that cannot be reached has a problem instead of a model. */
 export function listChats(servers: readonly TalkServer[]): Promise<readonly TalkModel[]> {
   return Promise.all(
     servers.map(async (server) => {
@@ -19,7 +19,7 @@ export function listChats(servers: readonly TalkServer[]): Promise<readonly Talk
   );
 }
 
-/** Reads a request of the page. Undefined if it is not one. */
+/** Reads a request of the page. Returns undefined if the value is not a valid request. */
 export function parseChat(value: JsonObject): ChatQuestion | undefined {
   const { chat, model, messages, temperature = 1 } = value;
   if (!Number.isInteger(chat) || typeof model !== 'string' || typeof temperature !== 'number') return undefined;
@@ -34,7 +34,7 @@ export function parseChat(value: JsonObject): ChatQuestion | undefined {
   return said.length === messages.length ? { chat: chat as number, model, messages: said, temperature } : undefined;
 }
 
-/** Passes a request to the server, and its answer back as it is written. */
+/** Passes a request to the server, and streams the answer back. */
 export async function askChat(server: TalkServer, request: ChatQuestion, signal: AbortSignal): Promise<Response> {
   const { model, messages, temperature } = request;
   try {

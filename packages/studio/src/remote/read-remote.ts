@@ -6,7 +6,7 @@ export type Remote = { readonly url: string; readonly key?: string };
 const maxAnswer = 2_000_000;
 const waitMs = 3000;
 
-/** Reads JSON of another server, or says why not. It follows no redirect, so that the key reaches nobody else. */
+/** Reads JSON from another server, or returns why it cannot. Follows no redirect, so no third server gets the key. */
 export async function readRemote(
   { url, key }: Remote,
   place: string,

@@ -2,12 +2,12 @@ import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { SwarmClientView, SwarmShareView, SwarmView } from '../wire.js';
 import { readRemote, type Remote } from './read-remote.js';
 
-/** The most episodes that are asked for. */
+/** The maximum number of episodes in a request. */
 const maxListed = 1000;
 
 /**
- * What a swarm server says of itself, and the episodes that it lists, counted by client. Fields that it does not send are
- * left out, because servers of other versions send other fields.
+ * Returns the state that a swarm server reports, and the number of its listed episodes by client. Fields that the
+ * server does not send are left out, because servers of other versions send other fields.
  */
 export async function viewSwarm(remote: Remote): Promise<SwarmView> {
   const server = await readRemote(remote, '/swarm/v1/server');
@@ -38,7 +38,7 @@ export async function viewSwarm(remote: Remote): Promise<SwarmView> {
   };
 }
 
-/** What the next step waits for, as far as the server's figures say it. */
+/** Says what the next step waits for, as far as the server's figures show it. */
 function sayWaits(server: JsonObject): readonly string[] {
   const [pooled, open, running, capacity] = ['groups_pooled', 'groups_open', 'running', 'capacity'].map((name) =>
     numberOf(server[name]),

@@ -3,7 +3,7 @@ import { scoreTasks } from '@agentjet/inspect';
 import type { EpisodeRow } from '@agentjet/run-folder';
 import type { KindChange, TaskChange, TaskTrials } from '../wire.js';
 
-/** The first and the last evaluation, task by task. Places from `numPlain` on are sampled as in training and left out. */
+/** Compares the first and the last evaluation by task. Leaves out places from `numPlain` on, sampled as in training. */
 export function compareTasks(rows: readonly EpisodeRow[], numPlain: number): readonly TaskChange[] {
   const evaluated = rows.filter((row) => row.phase === 'evaluation' && row.repeat_index < numPlain);
   const steps = [...new Set(evaluated.map(({ step }) => step))].sort((a, b) => a - b);

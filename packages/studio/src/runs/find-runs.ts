@@ -38,13 +38,13 @@ function toRun(root: string, dir: string): FoundRun {
   return { id: hashOf(nameOf(dir)), path: relative === '' ? path.basename(dir) : relative, dir };
 }
 
-/** `<experiment_name>/<time>`, or the same of the run that a policy belongs to with the policy's name. */
+/** Returns `<experiment_name>/<time>` and, for a policy of a run, also `policies/<policy>`. */
 function nameOf(dir: string): string {
   const parts = dir.split(path.sep);
   return parts.slice(parts.at(-2) === 'policies' ? -4 : -2).join('/');
 }
 
-/** Links keep their ids if the studio is opened over another folder. Only runs of the same name need their whole path. */
+/** Makes ids from names, so links stay valid over another folder. Runs of the same name get ids from their paths. */
 function withOwnIds(runs: readonly FoundRun[]): readonly FoundRun[] {
   const counts = new Map<string, number>();
   for (const { id } of runs) counts.set(id, (counts.get(id) ?? 0) + 1);

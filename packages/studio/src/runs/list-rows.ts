@@ -4,7 +4,7 @@ import type { StudioRun } from './studio-run.js';
 
 const maxRows = 200;
 
-/** Episodes as objects, with what they were asked and answered. The filter is that of the page's address. */
+/** Returns episodes as objects, with question and answer. The filter has the form of the page's address. */
 export async function listRows(run: StudioRun, filter: EpisodeFilter & { readonly limit?: string }): Promise<object> {
   const store = await readStore(run);
   const found = selectRows(store, filter);
@@ -18,7 +18,7 @@ export async function listRows(run: StudioRun, filter: EpisodeFilter & { readonl
   };
 }
 
-/** The groups of a step, or of its evaluation, and its line of metrics. Undefined if it has no episodes. */
+/** Returns the groups and metrics of a step or of its evaluation. Undefined if the step has no episodes. */
 export async function viewStep(run: StudioRun, step: number, isEvaluation: boolean): Promise<object | undefined> {
   const store = await readStore(run);
   const groups = groupsOfStep(store, step, isEvaluation);

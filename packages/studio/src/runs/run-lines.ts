@@ -3,7 +3,7 @@ import type { MetricsRecord } from '@agentjet/run-folder';
 import type { MetricsChunk } from '../wire.js';
 import { FollowedLines } from './follow-lines.js';
 
-/** The lines of metrics.jsonl, evaluations.jsonl, log.jsonl and system.jsonl of a run, read as they grow. */
+/** Reads the lines of metrics.jsonl, evaluations.jsonl, log.jsonl and system.jsonl of a run as the files grow. */
 export class RunLines {
   readonly #metrics: FollowedLines;
   readonly #evaluations: FollowedLines;
@@ -31,7 +31,7 @@ export class RunLines {
     return this.#log.lines;
   }
 
-  /** It is read only when it is asked for. */
+  /** Resolves with the lines of system.jsonl. `refresh` does not read this file. */
   async system() {
     await this.#system.refresh();
     return this.#system.lines;

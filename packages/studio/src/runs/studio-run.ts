@@ -43,7 +43,7 @@ type Opened = { readonly folder: RunFolder; readonly index: EpisodeIndex; readon
 /** The most episodes that a group shows. */
 const maxMembers = 64;
 const maxFound = 20_000;
-/** The most episodes whose calls are added up. */
+/** The maximum number of episodes whose times are added up. */
 const maxTimed = 256;
 /** A running run is examined again after this time. */
 const examineMs = 15_000;
@@ -183,7 +183,7 @@ export class StudioRun {
     return { points: toSystemPoints(await this.#lines.system()), disk: await measureDisk(this.found.dir) };
   }
 
-  /** Where the time of a step's training episodes went, or of its evaluation if it has no others. */
+  /** Adds up the times of a step's training episodes, or of its evaluation if the step has no training episodes. */
   async times(step: number): Promise<EpisodeTimes> {
     const rows = (await this.#rows()).filter((row) => row.step === step);
     const trained = rows.filter(({ phase }) => phase === 'train');

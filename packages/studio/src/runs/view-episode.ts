@@ -54,7 +54,7 @@ export function viewEpisode({ row, record, outcome, texts, siblings }: EpisodeSo
   };
 }
 
-/** The table of calls, without the columns that are empty for all of them. */
+/** Returns the table of model calls, without the columns that are empty for all calls. */
 function tabulateCalls(record: RecordedEpisode, { turns }: EpisodeTree): EpisodeView['calls'] {
   const columns = callColumns({ record }).map(({ title, valueOf }) => ({ title, values: turns.map(valueOf) }));
   return columns.filter(({ values }) => values.some((value) => value !== ''));

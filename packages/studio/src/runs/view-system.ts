@@ -5,7 +5,7 @@ import type { SystemRecord } from '@agentjet/run-folder';
 import { objectsIn } from './episode-times.js';
 import type { DiskPart, EpisodeTimes, SystemPoint } from '../wire.js';
 
-/** The newest row of each step, with the time since the step before. A row without a known field is left out. */
+/** Returns the newest row of each step, with the time since the step before. Rows without all fields are left out. */
 export function toSystemPoints(lines: readonly JsonObject[]): readonly SystemPoint[] {
   const rows = new Map<number, SystemRecord>();
   for (const line of lines) if (isSystemRecord(line)) rows.set(line.step, line);
@@ -34,7 +34,7 @@ const isSystemRecord = (line: JsonObject): line is JsonObject & SystemRecord =>
   typeof line['peak_rss_mb'] === 'number' &&
   typeof line['cpu_seconds'] === 'number';
 
-/** The bytes of each file and folder of a run, the largest first. */
+/** Returns the bytes of each file and folder of a run, the largest first. */
 export async function measureDisk(runDir: string): Promise<readonly DiskPart[]> {
   const names = await readdir(runDir).catch(() => []);
   const parts = await Promise.all(names.map(async (name) => ({ name, bytes: await sizeOf(path.join(runDir, name)) })));
@@ -50,7 +50,7 @@ async function sizeOf(place: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Where the time of episodes went, in seconds of all of them together. What is in no call, span or judge is the agent's. */
+/** Adds up how episodes spent their time, in seconds. Time outside of calls, spans and judges counts for the agent. */
 export function sumEpisodeTimes(records: readonly JsonObject[]): EpisodeTimes {
   const sums = { waiting: 0, prompt: 0, sampling: 0, call: 0, untrained: 0, spans: 0, judging: 0, rest: 0 };
   let [seconds, timed] = [0, 0];

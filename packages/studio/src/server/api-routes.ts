@@ -25,10 +25,10 @@ type RunRoute = {
   readonly read: (run: StudioRun, query: Query, all: Readonly<Record<string, string>>) => Promise<object | undefined>;
 };
 
-/** More rows than a screen shows. */
+/** The maximum number of rows in an answer, which is more than a screen shows. */
 const maxRefs = 200;
 
-/** What can be read of a run, below `/api/runs/<id>`. */
+/** The routes of a run, below `/api/runs/<id>`. */
 const runRoutes: readonly RunRoute[] = [
   { route: '', says: 'did it learn, by kind and by task; settings and events', read: (run) => run.overview() },
   { route: '/findings', says: 'what keeps it from learning, with figures and episodes', read: (run) => run.findings() },

@@ -26,7 +26,7 @@ export type RefusedRequest = {
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 const maxUrl = 8192;
 
-/** The routes that take a body, and its most bytes. They change what an open page shows, or ask a model. */
+/** The maximum bytes of a body, for the two routes that take one. They change an open page's view, and ask a model. */
 const bodyLimits: Readonly<Record<string, number>> = { '/api/view': 16_384, '/api/chat': 1_048_576 };
 
 /**
@@ -58,7 +58,7 @@ function refuseBody(header: Header): RefusedRequest | undefined {
   return hasBody ? { status: 413, reason: 'A GET request has no body.' } : undefined;
 }
 
-/** A form of another page cannot send JSON, and only a body of a known length is read. */
+/** Accepts only JSON, which a form of another page cannot send, and only a body of a known length. */
 function checkBody(header: Header, limit: number): RefusedRequest | undefined {
   const length = Number(header('content-length') ?? NaN);
   if (header('transfer-encoding') !== undefined || !(length > 0 && length <= limit))
@@ -79,7 +79,7 @@ function isKnownHost(host: string | undefined, { hosts, allowsAddresses = false 
 /** Browsers say from which page a request comes. Only the first visit, which brings the token, may come from a link elsewhere. */
 function isOwnPage({ method, url, header }: GuardedRequest): boolean {
   const origin = header('origin');
-  // A browser names the origin of each request with a body; a local tool has the token itself and no cookie.
+  // A browser sends the origin with each POST. A local tool sends the token in a header instead of a cookie.
   if (method === 'POST' && origin === undefined && bearerOf(header) === null) return false;
   if (origin !== undefined && origin !== `http://${header('host')}`) return false;
   const site = header('sec-fetch-site');

@@ -29,7 +29,7 @@ const headers = {
 
 export type AppOptions = RequestRules & Omit<ApiParts, 'view'> & { readonly page: PageFiles };
 
-/** Answers requests of the page and of local tools. Only those of the page's view and of the chat have a body. */
+/** Answers requests of the page and of local tools. Only requests to `/api/view` and `/api/chat` have a body. */
 export function createStudioApp({ page, runs, swarm, chats, signal, ...guard }: AppOptions): Hono {
   const app = new Hono();
   const parts = { runs, signal, view: new StudioView(), ...(swarm && { swarm }), ...(chats && { chats }) };

@@ -1,6 +1,6 @@
 import { parseRoute, formatRoute } from '../page-logic/route.js';
 
-/** What a local tool asked the open pages to show. It changes no file. */
+/** Keeps the address that a local tool asked the open pages to show. It changes no file. */
 export class StudioView {
   #number = 0;
   #address = '';
@@ -12,7 +12,7 @@ export class StudioView {
   get address(): string {
     return this.#address;
   }
-  /** Open pages. */
+  /** The number of open pages. */
   get watchers(): number {
     return this.#watchers;
   }
@@ -31,7 +31,7 @@ export class StudioView {
 
 const maxQuote = 500;
 
-/** The address of a request such as `{ "address": "#/run/…", "quote": "…" }`. Undefined if it names no view of the page. */
+/** Returns the address of `{ "address": "#/run/…", "quote": "…" }`, or undefined if it names no view of the page. */
 export function parseViewRequest(value: Readonly<Record<string, unknown>>): string | undefined {
   const { address, quote = '' } = value;
   if (typeof address !== 'string' || typeof quote !== 'string' || quote.length > maxQuote) return undefined;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseJsonObject } from '@agentjet/core';
 import { readCacheHome } from '@agentjet/model-hub';
 
-/** An open studio, as local tools find it. */
+/** What local tools know about an open studio. */
 export type KnownStudio = {
   readonly origin: string;
   readonly token: string;
@@ -13,22 +13,22 @@ export type KnownStudio = {
 
 const usualDir = (): string => path.join(readCacheHome(), 'agentjet', 'studio');
 
-/** Writes the address and the token into a file that only this user can read. Undefined if that is not possible. */
+/** Writes address and token to a file that only this user can read. Returns undefined if that is not possible. */
 export function writeTokenFile(studio: KnownStudio, dir = usualDir()): string | undefined {
   const file = path.join(dir, `${studio.port}.json`);
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     chmodSync(dir, 0o700);
-    rmSync(file, { force: true }); // of a studio that was killed; a file that exists would keep its mode
+    rmSync(file, { force: true }); // a file of a killed studio would keep its mode
     const folder = path.resolve(studio.folder);
     writeFileSync(file, `${JSON.stringify({ ...studio, folder, pid: process.pid })}\n`, { mode: 0o600, flag: 'wx' });
     return file;
   } catch {
-    return undefined; // a machine without a home folder; tools then need the printed address
+    return undefined; // without a home folder, tools need the printed address
   }
 }
 
-/** The studios that are open on this machine for this user, the newest last. */
+/** Returns the studios that this user has open on this machine, the newest last. */
 export function findStudios(dir = usualDir()): readonly KnownStudio[] {
   return listFiles(dir).flatMap((name) => {
     const { origin, token, port, folder, pid } = parseJsonObject(readFileSync(path.join(dir, name), 'utf8')) ?? {};
@@ -52,6 +52,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch {
-    return false; // its file was left behind
+    return false; // the studio was killed, and its file is left
   }
 }
