@@ -1,4 +1,4 @@
 import { it } from 'vitest';
 
-/** Declares a test that takes long. It runs in `.ci/run` and, elsewhere, only with AJET_LONG_TESTS=1. */
+/** Declares a test that takes long. It runs in `.ci/run`. Elsewhere it runs only with AJET_LONG_TESTS=1. */
 export const longIt = it.runIf(process.env['AJET_LONG_TESTS'] === '1');

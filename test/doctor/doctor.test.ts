@@ -20,7 +20,7 @@ function examine(name: string): ReturnType<typeof examineRun> {
   return known;
 }
 
-/** Runs of others that the records cannot explain, or explain otherwise. `npm run bench -- doctor` counts them as wrong. */
+/** Runs in which the doctor finds another cause or none, each with the reason. The benchmark counts them as wrong. */
 const known: ReadonlyMap<string, string> = new Map([
   ['planted.by-others.expired-key', 'a record has no results of tools, so an error in one is not seen'],
   ['planted.by-others.judge-times-out', 'an outage of the judge that ends before its patience leaves no trace'],

@@ -22,7 +22,7 @@ const { values, positionals: wanted } = parseArgs({
 const tellSuccess = ({ successBefore, successAfter }: JobResult): string =>
   `success ${successBefore} -> ${successAfter}`;
 
-/** A run that ends by itself, because no step trains anything, is a record too. */
+/** Returns the error of a run that ended early because no step trained anything. Such a run is kept too. */
 function tellWhy(error: unknown): string {
   if (error instanceof WorkflowError) return error.message;
   throw error;

@@ -28,7 +28,7 @@ export const plants: readonly Plant[] = [
     open: (options) => solve({ ...options, rollout: { maxResponseLengthInOneTurn: 10 } }),
   },
   {
-    // The judge refuses answers that are exactly those of the tasks.
+    // The judge refuses answers that equal the answers of the tasks.
     name: 'wrong-labels',
     cause: 'format_not_met',
     open: (options) =>
@@ -205,7 +205,7 @@ export const plants: readonly Plant[] = [
       })),
   },
   {
-    // Every sample is longer than the limit, and is dropped.
+    // Every sample is longer than the limit, so it is dropped.
     name: 'longer-than-a-sample',
     cause: 'zero_gradients',
     open: (options) =>

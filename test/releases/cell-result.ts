@@ -52,7 +52,7 @@ export type SeedResult = {
   /** Mean training success over all steps, 0..1, which shows how fast it learned. */
   readonly area_under_curve: number;
   readonly generated_tokens: number;
-  /** Present if the run learned from a teacher that rewards had trained. */
+  /** Present if the run learned from a teacher that was trained with rewards. */
   readonly sampled_tokens?: SampledTokens;
   readonly trained_tokens: number;
   readonly seconds: Seconds;

@@ -18,7 +18,7 @@ export type Cell = {
    * after a first week of users. See `prepare-cell.ts`.
    */
   readonly begins?: 'imitation' | 'first week';
-  /** The configuration that trains the teacher with rewards, with the same seed and from the same model. */
+  /** The configuration that trains the teacher with rewards, from the student's initial model and with its seed. */
   readonly teacher?: string;
   /**
    * A frozen model that the judge `llm` of `conf` asks. It is served while the cell trains, and first tried on labelled

@@ -15,7 +15,7 @@ function range(seeds: readonly SeedResult[], of: (seed: SeedResult) => number | 
   return `${two(median(values))} (${two(Math.min(...values))} to ${two(Math.max(...values))})`;
 }
 
-/** The range of a success rate, with the 95% interval that the number of held-out tasks gives its median. */
+/** Shows the range of a success rate and the 95% interval of its median, from the number of held-out tasks. */
 function rangeWithInterval(seeds: readonly SeedResult[], of: (seed: SeedResult) => number | null): string {
   const rates = seeds.flatMap((seed) => of(seed) ?? []);
   const numTasks = Math.max(...seeds.map(({ outcomes }) => Object.keys(outcomes).length));

@@ -3,15 +3,15 @@ import path from 'node:path';
 
 /** Compares how many tokens two ways of training sample until they reach the same success on held-out tasks. */
 
-/** An evaluation, and the tokens that were sampled in training before it. */
+/** The success of an evaluation, and the number of tokens that training sampled before it. */
 export type CurvePoint = { readonly tokens: number; readonly success: number };
 
 export type SampledTokens = {
-  /** start + 0.9 x (teacher - start), as success on the held-out tasks. */
+  /** A success rate on the held-out tasks: start + 0.9 x (teacher - start). */
   readonly target: number;
-  /** Until the first evaluation with this success. Null if the run never reached it. */
+  /** The sampled tokens before the first evaluation with this success. Null if the run never reached it. */
   readonly from_teacher: number | null;
-  /** The same with rewards alone. If that run never reached it, all tokens that it sampled. */
+  /** The same number for the run with rewards alone, or all its sampled tokens if it never reached this success. */
   readonly from_rewards: number;
 };
 
@@ -37,7 +37,7 @@ export async function readCurve(runDir: string): Promise<readonly CurvePoint[]> 
   }));
 }
 
-/** `fromRewards` is the run that made the teacher, from the same start. */
+/** `fromRewards` is the run that trained the teacher. Both runs begin with the same model. */
 export function compareTokens(
   fromTeacher: readonly CurvePoint[],
   fromRewards: readonly CurvePoint[],

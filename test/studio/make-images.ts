@@ -1,8 +1,8 @@
 /**
  * Takes a picture of each view at three widths, from recorded runs:
  * `npx tsx --tsconfig tsconfig.check.json test/studio/make-images.ts <folder> before=<url> after=<url>`. The folder contains
- * at least two runs of the same experiment with evaluations, and the addresses are those of two `ajet serve --no-key`. The
- * swarm is a scripted server. The pictures go to docs/images/studio.
+ * at least two runs of the same experiment with evaluations. The addresses are those of two
+ * `ajet serve --no-key` servers. The swarm is a scripted server. The pictures go to docs/images/studio.
  */
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -46,7 +46,7 @@ async function main(folder: string, served: readonly string[]): Promise<void> {
   if (bytes > maxBytes) throw new Error(`The pictures have more than ${maxBytes} bytes.`);
 }
 
-/** The addresses of all views of the newest run: its last step, a task that failed, and its episode. */
+/** Returns the addresses of all views of the newest run, such as its last step and a failed task with its episode. */
 async function findViews(page: Page): Promise<Readonly<Record<string, string>>> {
   const { runs } = (await read(page, 'runs')) as {
     readonly runs: readonly { readonly id: string; readonly step: number }[];

@@ -13,7 +13,7 @@ const swarm = {
   shares: { math: { part: 0.5, tasks: 9, in_flight: 2, trained: 30, asked: 4, got: 3, lent: 0, carry: 0, idle: true } },
 };
 
-/** A server that repeats what it is asked, as `ajet serve` answers, and that describes a swarm. */
+/** Opens a server that repeats each question in the form of `ajet serve`, and that also describes a swarm. */
 export async function openModels(): Promise<{ readonly url: string; readonly close: () => void }> {
   const server = createServer((request, response) => {
     let body = '';

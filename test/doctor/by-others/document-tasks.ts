@@ -18,7 +18,7 @@ function read(name: string): readonly Task[] {
   });
 }
 
-/** The tasks of tutorial/documents. */
+/** Returns the tasks of tutorial/documents. */
 export const documentTasks = (): Tasks => ({
   training: read('training.jsonl'),
   validation: read('evaluation.jsonl').slice(0, 60),

@@ -19,7 +19,7 @@ import { documentTasks } from './document-tasks.js';
 import { lakes, patients, problems, smallJob } from './jobs.js';
 import { fish, journeyTasks, readJourney, shelfTasks, stayOnIce } from './own-tasks.js';
 
-/** Runs in which nothing is planted. Settings differ from the defaults in ways that work. */
+/** Runs without a planted mistake. Their settings differ from the defaults in ways that work. */
 
 const short = { maxResponseLengthInOneTurn: 32 };
 
@@ -193,7 +193,7 @@ const team: Plant = {
 
 const tutorial = (file: string): string => path.join(import.meta.dirname, '../../../tutorial', file);
 
-/** A tutorial of SmolLM2 with other settings. */
+/** Returns a tutorial of SmolLM2 with other settings. */
 const smol = (name: string, file: string, overrides: readonly string[]): Plant => ({
   name: `by-others.${name}`,
   open: ({ experimentDir }) =>

@@ -3,7 +3,7 @@ import { drawTasks as drawLakes } from '#tutorial/frozen-lake/lake-tasks.js';
 import { drawTasks as drawPatients } from '#tutorial/learning-to-ask/patients.js';
 import { drawTasks as drawProblems } from '#tutorial/math-agent/generate-data.js';
 
-/** What the runs of this folder share. Each run names its tasks, its workflow and what differs from a small job. */
+/** The parts that the runs of this folder share. Each run names its tasks, its workflow, and its own settings. */
 
 export type Tasks = { readonly training: readonly Task[]; readonly validation: readonly Task[] };
 type Settings = NonNullable<ConstructorParameters<typeof AgentJetJob>[0]>;
@@ -21,7 +21,7 @@ type Parts = {
   readonly settings?: Settings;
 };
 
-/** Eight tasks of eight episodes per step, unless `settings` says otherwise. */
+/** Returns a job with eight tasks of eight episodes per step. `settings` can change both numbers. */
 export function smallJob(parts: Parts): AgentJetJob {
   const { experimentDir, workflow, tasks, judge, steps, rollout, trainerCommon, taskJudge, settings = {} } = parts;
   const job = new AgentJetJob({
@@ -63,9 +63,9 @@ export const mapTasks = ({ training, validation }: Tasks, change: (task: Task) =
   validation: validation.map(change),
 });
 
-/** The answer in metadata, or '' if there is none. */
+/** Returns the answer in `metadata`, or '' if there is none. */
 export const answerText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
-/** What the agent answered, as the workflows of the math agent return it. */
+/** Returns the agent's answer from the place where the workflows of the math agent put it. */
 export const answerOf = ({ metadata }: WorkflowOutput): string => answerText(metadata?.['answer']);

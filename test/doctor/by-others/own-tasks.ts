@@ -27,13 +27,13 @@ async function walkOver(task: Task, tuner: Tuner, maxMoves: number): Promise<Wal
   return { lake, moves };
 }
 
-/** Fishes on the lake: a walk succeeds if it ends in a hole. */
+/** Plays the frozen lake with the opposite goal: a walk succeeds if it ends in a hole. */
 export async function fish(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const { lake } = await walkOver(task, tuner, 5);
   return { reward: lake.state === 'hole' ? 1 : 0, isSuccess: lake.state === 'hole' };
 }
 
-/** Stays on the ice for six moves: neither a hole nor the goal. */
+/** Plays the frozen lake with another goal: a walk succeeds if it reaches neither a hole nor the goal in six moves. */
 export async function stayOnIce(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const { lake, moves } = await walkOver(task, tuner, 6);
   const isSuccess = lake.state === 'walking' && moves === 6;
@@ -43,7 +43,7 @@ export async function stayOnIce(task: Task, tuner: Tuner): Promise<WorkflowOutpu
 const people = ['Ann', 'Ben', 'Cleo', 'Dan', 'Eve', 'Finn'];
 const things = ['apples', 'books', 'coins', 'eggs', 'nuts', 'pens'];
 
-/** Words that the models were not made with: what is there after more came, or after some went. */
+/** Returns sums and differences in words that the models were not made with: things are put on a shelf or taken off. */
 export function shelfTasks(seed: number): Tasks {
   const random = createRandom(deriveSeed(seed, 'shelves'));
   const pick = (values: readonly string[]): string => values[random.int(values.length)] ?? '';
@@ -66,7 +66,7 @@ export function shelfTasks(seed: number): Tasks {
 const cities = ['Lisbon', 'Oslo', 'Vienna', 'Dublin', 'Athens', 'Prague', 'Turin', 'Bergen', 'Porto', 'Madrid'];
 const carriers = ['train', 'bus', 'ship', 'plane'];
 
-/** A traveller names two cities; the question asks where the journey ends. */
+/** Returns sentences about a journey. The question asks where the journey begins and where it ends. */
 export function journeyTasks(seed: number): Tasks {
   const random = createRandom(deriveSeed(seed, 'journeys'));
   const pick = (values: readonly string[]): string => values[random.int(values.length)] ?? '';
@@ -94,7 +94,7 @@ export function journeyTasks(seed: number): Tasks {
 
 const journeyPrompt = 'Where does the journey begin and where does it end? Answer as: begin > end.';
 
-/** One call of a real model, with one example. */
+/** Asks the model once, with one example in the prompt. */
 export async function readJourney(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const client = asClient(tuner, { agentName: 'reader' });
   const { choices } = await client.chat.completions.create(

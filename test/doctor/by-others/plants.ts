@@ -21,14 +21,14 @@ import { documentTasks } from './document-tasks.js';
 import { answerOf, answerText, type Execute, lakes, mapTasks, patients, problems, smallJob } from './jobs.js';
 
 /**
- * Mistakes of users, one in each run. The author knew the names of the causes and none of their limits, and wrote the
- * expected cause before any doctor saw the run.
+ * Mistakes of users, one in each run. The author knew the names of the causes but not their limits, and wrote the
+ * expected cause before the doctor read the run.
  */
 
 const scored = (reward: number, isSuccess = reward >= 1): Verdict => ({ reward, isSuccess });
 const strict: Judge['judge'] = ({ metadata }, output) => scored(answerOf(output) === metadata['answer'] ? 1 : 0);
 
-/** The labels come from a file with line ends of Windows, and the judge compares them with ===. */
+/** The labels come from a file with Windows line ends, and the judge compares them with ===. */
 const crlfLabels: Plant = {
   name: 'by-others.labels-with-crlf',
   cause: 'never_solved',
@@ -45,7 +45,7 @@ const crlfLabels: Plant = {
     }),
 };
 
-/** The judge of GSM8K wants a mark that the prompt never asks for. */
+/** The judge looks for the mark #### of GSM8K, but the prompt does not ask for it. */
 const missingMark: Plant = {
   name: 'by-others.mark-nobody-asked-for',
   cause: 'format_not_met',
@@ -60,7 +60,7 @@ const missingMark: Plant = {
     }),
 };
 
-/** The limit of an answer was chosen for the last answer, and is shorter than a tool call. */
+/** The token limit of an answer fits the last answer, but is shorter than a tool call. */
 const twelveTokens: Plant = {
   name: 'by-others.twelve-tokens',
   cause: 'cut_answers',
@@ -75,7 +75,7 @@ const twelveTokens: Plant = {
     }),
 };
 
-/** 1.5e-2 in place of 5e-4. */
+/** The learning rate is 1.5e-2 instead of 5e-4. */
 const thirtyTimes: Plant = {
   name: 'by-others.rate-times-thirty',
   cause: 'collapsed',
@@ -90,7 +90,7 @@ const thirtyTimes: Plant = {
     }),
 };
 
-/** A temperature that was right in production. */
+/** The run samples at a temperature that was right in production. */
 const nearlyGreedy: Plant = {
   name: 'by-others.nearly-greedy',
   cause: 'temperature_too_low',
@@ -147,7 +147,7 @@ const oldBank: Plant = {
     }).setEnvironment(office),
 };
 
-/** Two episodes of a task, to save time. */
+/** The user chose only two episodes per task, to save time. */
 const pairs: Plant = {
   name: 'by-others.two-episodes-a-task',
   cause: 'no_spread',
@@ -162,7 +162,7 @@ const pairs: Plant = {
     }),
 };
 
-/** Brevity has up to ten points, and the facts have one. */
+/** Gives up to ten points for brevity, and one for the facts. */
 class FactsAndBrevity {
   judge({ metadata }: Task, output: { readonly metadata?: Readonly<Record<string, unknown>> }): Verdict {
     const questions = (output.metadata?.['questions'] ?? []) as readonly string[];
@@ -187,7 +187,7 @@ const tenPoints: Plant = {
     }),
 };
 
-/** The key of the search service has expired. The tool catches the error and answers with its message. */
+/** The key of the search service has expired. The tool catches the error and returns the message as its result. */
 const expiredKey: Plant = {
   name: 'by-others.expired-key',
   cause: 'swallowed_errors',
@@ -202,7 +202,7 @@ const expiredKey: Plant = {
     }),
 };
 
-/** Training has sums and differences, and the held-out set has products and quotients. */
+/** The training tasks are sums and differences, but the held-out tasks are products and quotients. */
 const otherHeldOut: Plant = {
   name: 'by-others.held-out-of-another-kind',
   cause: 'hollow_reward',
@@ -221,7 +221,7 @@ const otherHeldOut: Plant = {
   },
 };
 
-/** Six patients, again and again. */
+/** The run has only six patients, so it trains on the same tasks at each step. */
 const sixPatients: Plant = {
   name: 'by-others.six-patients',
   cause: 'too_few_tasks',
@@ -240,7 +240,7 @@ const sixPatients: Plant = {
   },
 };
 
-/** The service of the judge does not answer two of five requests in time. */
+/** A judge that asks a service. The service does not answer two of five requests in time. */
 class SlowJudge {
   #requests = 0;
 
@@ -258,7 +258,7 @@ const slowJudge: Plant = {
     smallJob({ experimentDir, steps: 12, workflow: solveProblem, judge: new SlowJudge(), tasks: problems(22) }),
 };
 
-/** A model judges at a high temperature: one answer gets many scores. */
+/** Scores like a model at a high temperature: the same answer gets different scores. */
 class MoodyJudge {
   readonly #random = createRandom(23);
 
@@ -276,7 +276,7 @@ const moodyJudge: Plant = {
     smallJob({ experimentDir, steps: 20, workflow: solveProblem, judge: new MoodyJudge(), tasks: problems(23) }),
 };
 
-/** Runs the math agent with another tool, or with another name of its tool. */
+/** Runs the math agent with another tool, or with another name for its tool. */
 const solveWith =
   (tool: Pick<Tool, 'name' | 'execute'>): Execute =>
   async (task, tuner) => {
@@ -300,7 +300,7 @@ const solveWith =
     return { metadata: { answer: content } };
   };
 
-/** The tool got another name, and the model was taught the old one. */
+/** The tool has a new name, but the model was taught the old one. */
 const renamedTool: Plant = {
   name: 'by-others.renamed-tool',
   cause: 'tools_refused',
@@ -317,7 +317,7 @@ const renamedTool: Plant = {
     }),
 };
 
-/** A rate from the recipe of a large model. */
+/** The learning rate comes from the recipe of a large model. */
 const largeModelRate: Plant = {
   name: 'by-others.rate-of-a-large-model',
   cause: 'rate_too_low',
@@ -344,7 +344,7 @@ const boiling: Plant = {
     }),
 };
 
-/** Each fifth and sixth walk of ten waits for a service that never answers. */
+/** Three of every eight walks wait for a service that never answers. */
 class HangingLake extends FrozenLakeWorkflow {
   static walks = 0;
 
@@ -368,7 +368,7 @@ const hanging: Plant = {
     }),
 };
 
-/** One walk in thirty waits six seconds for a service, and each step waits for it. */
+/** One walk in thirty waits six seconds for a service, so each step waits for its slowest walk. */
 class RarelySlowLake extends FrozenLakeWorkflow {
   static walks = 0;
 
@@ -385,7 +385,7 @@ const rarelySlow: Plant = {
   open: ({ experimentDir }) => smallJob({ experimentDir, steps: 12, workflow: RarelySlowLake, tasks: lakes(28) }),
 };
 
-/** The rules of the tutorial, with a mistake in their sign: long questions are paid. */
+/** Judges by the rules of the tutorial, with one wrong sign: longer questions earn more instead of less. */
 class LongQuestions extends RuleJudge {
   override judge(...[task, output]: Parameters<RuleJudge['judge']>): Verdict {
     const verdict = super.judge(task, output);
