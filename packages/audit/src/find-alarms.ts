@@ -10,8 +10,8 @@ import {
 
 /**
  * `more_than_chance`: the play is paid more often than random or empty play, and the 95% intervals do not overlap.
- * `half_of_right`: its mean reward is over half of that of right answers, also at the low end of its interval.
- * `more_than_success`: verdicts call the play a failure, and it earns more than what they call a success.
+ * `half_of_right`: its mean reward is over half of that of right answers, even at the low end of its interval.
+ * `more_than_success`: verdicts call at least half of its episodes failures, and these earn more than the mean success.
  * `all_equal`: every play earned the same, and that is more than 0.
  */
 export type AlarmRule = 'more_than_chance' | 'half_of_right' | 'more_than_success' | 'all_equal';
@@ -110,7 +110,7 @@ function checkChance(played: Played, { scale, chance, random }: Standards): Alar
   return { rule: 'more_than_chance', played, got: paid, limit: byChance.value };
 }
 
-/** A given threshold says what is paid. It does not hide what a play earns without it: a model learns the mean reward. */
+/** With a given threshold, compares the paid share and the mean reward, because a model learns the mean reward. */
 function checkRight(played: Played, { scale, right }: Standards): Alarm | undefined {
   if (right === undefined) return undefined;
   for (const measure of scale.isGiven ? [estimatePaid, estimateEarned] : [estimateEarned]) {
@@ -132,7 +132,7 @@ function checkSuccess(played: Played, { scale }: Standards): Alarm | undefined {
   return { rule: 'more_than_success', played, got: earned, limit };
 }
 
-/** A reward of 0, as a share of the range. */
+/** Returns the place of reward 0 in the range, as a share of it. */
 const zeroOf = ({ lowest, highest }: RewardScale): number => (highest <= lowest ? 0 : -lowest / (highest - lowest));
 
 /**

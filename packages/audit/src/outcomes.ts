@@ -51,7 +51,7 @@ export function readScale(outcomes: readonly PlayOutcome[], given: number | null
   };
 }
 
-/** The mean reward of fewer successes says little. */
+/** The least number of successes whose mean reward is compared. A mean of fewer is too uncertain. */
 const enoughSuccesses = 5;
 
 function isPaid({ reward, isSuccess }: Scored, { threshold, isGiven, lowest }: RewardScale): boolean {

@@ -63,7 +63,7 @@ export type RewardedEpisode = {
   /** Rewards that were earned during the episode, in addition to the rewards at the end. */
   readonly turnRewards?: readonly TurnReward[];
   readonly samples: readonly Sample[];
-  /** Whether a token limit cut one of its answers. Default: false. */
+  /** Whether a token limit cut an answer of the episode. Default: false. */
   readonly isCut?: boolean;
 };
 

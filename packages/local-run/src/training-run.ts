@@ -105,7 +105,7 @@ export async function withTrainingRun<T>(
   }
 }
 
-/** Opens the teacher first, because it may be refused. */
+/** Opens the teacher before the rest, so that a refused teacher ends the run early. */
 async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
   const { inputs, model, chatTokenizer, emit, signal } = options;
   const teacher = await openTeacher(config, { ...inputs, modelDir: model.modelDir, chatTokenizer, emit, signal });

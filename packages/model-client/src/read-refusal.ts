@@ -29,7 +29,7 @@ const engineCodes: Readonly<Record<string, string>> = {
   gone: 'closed',
   target_not_trained: 'target_not_trained',
   engine_error: 'failed',
-  too_many_calls: 'bad_request', // the limit of an episode, which no wait raises
+  too_many_calls: 'bad_request', // the episode reached its limit, and waiting does not help
   failed: 'failed',
 };
 
@@ -43,7 +43,7 @@ export function readRefusal(status: number, text: string, headers: Headers): Fai
   if (known !== undefined) return { ...about, kind: 'refused', code: known };
   const waitMs = retryAfterMs ?? readWait(headers);
   if (status === 401 || status === 402 || status === 403) return { ...about, kind: 'bad_key' };
-  if (code === 'too_many_requests') return { ...about, kind: 'busy', waitMs }; // its message has the name of a key
+  if (code === 'too_many_requests') return { ...about, kind: 'busy', waitMs }; // its message names a key
   if ((status === 429 || status === 400) && quota.test(text)) return { ...about, kind: 'bad_key' };
   if (status === 429) return { ...about, kind: 'busy', waitMs };
   if (status >= 500 || status === 408 || status === 409 || status === 425 || status < 400)

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
  * or otherwise a folder in `swarm.store_dir` that has the name of the run.
  */
 
-/** Returns whether a folder has a ledger, which may be damaged: its head alone is a ledger without files. */
+/** Returns whether a folder has a ledger. A damaged ledger counts, even if only its head file is left. */
 export const hasLedger = (dir: string): boolean =>
   existsSync(dir) && readdirSync(dir).some((name) => /^(\d{6}\.mdb|head)$/.test(name));
 

@@ -1,12 +1,13 @@
 /**
- * Lays out a line chart as SVG elements: two axes with round ticks, curves, and measured points with their intervals. The
- * elements have classes in place of colours. `renderLineChart` writes them as a file; a page draws the same elements.
+ * Lays out a line chart as SVG elements: two axes with round ticks, curves, and measured points with their intervals.
+ * The elements have classes instead of colours. `renderLineChart` renders them as an SVG file. A page draws the same
+ * elements.
  */
 
 export type ChartPoint = {
   readonly x: number;
   readonly y: number;
-  /** Ends of the interval of a mark. */
+  /** The ends of the interval of a mark. */
   readonly low?: number;
   readonly high?: number;
 };
@@ -25,7 +26,7 @@ export type CurveChart = {
   readonly series: readonly Series[];
   readonly width?: number;
   readonly height?: number;
-  /** False leaves out the title and the legend. */
+  /** If false, the chart has no title and no legend. */
   readonly hasHead?: boolean;
 };
 
@@ -73,7 +74,7 @@ text{fill:#5c6370}.head{fill:#14161a;font-size:16px;font-weight:600}.back{fill:#
 @media(prefers-color-scheme:dark){text{fill:#9aa1ad}.head{fill:#eceef1}.back{fill:#131519}.grid{stroke:#262a31}.axis{stroke:#5c6370}
 .accent{stroke:#98a8ff}.good{stroke:#5fce93}.second{stroke:#f0a35e}circle.accent{fill:#98a8ff}circle.good{fill:#5fce93}circle.second{fill:#f0a35e}}`;
 
-/** Writes a chart as an SVG file, which follows light and dark. It needs no library and no script. */
+/** Renders a chart as an SVG file that adapts to light and dark mode. The file needs no library and no script. */
 export function renderLineChart(chart: CurveChart): string {
   const { title, width = 640, height = 340 } = chart;
   return [
@@ -100,7 +101,7 @@ const text = (attributes: ChartElement['attributes'], content: string): ChartEle
 
 type LegendEntry = { readonly series: Series; readonly x: number; readonly y: number };
 
-/** Entries that do not fit into a line begin the next one. */
+/** Places the entries of the legend. An entry that does not fit into a line begins the next line. */
 function placeLegend(series: readonly Series[], left: number, right: number): readonly LegendEntry[] {
   let [x, y] = [left, 44];
   return series.map((each) => {
@@ -152,7 +153,7 @@ function layOutSeries(series: Series, x: Scale, y: Scale): readonly ChartElement
 
 type Marked = { readonly name: string; readonly color: string; readonly x: Scale; readonly y: Scale };
 
-/** A measured point, and its interval as a bar with two ends. */
+/** Draws a measured point, and its interval as a bar with two ends. */
 function layOutMark({ x: step, y: value, low, high }: ChartPoint, { name, color, x, y }: Marked): ChartElement {
   const [cx, cy] = [round(x.at(step)), round(y.at(value))];
   const line = (dx: number, from: number, to: number): ChartElement => ({

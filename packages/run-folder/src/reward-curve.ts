@@ -9,7 +9,7 @@ export const renderRewardCurve = (metrics: Records, evaluations: Records): strin
 
 /**
  * Returns the chart of a run: mean reward of each step, its moving average, success, and the evaluations with their
- * intervals. The chart of a run without rewards has its loss. reward.svg and the studio draw it.
+ * intervals. For a run without rewards, the chart shows the loss. reward.svg and the studio draw this chart.
  */
 export function toRewardChart(metrics: Records, evaluations: Records): CurveChart {
   const reward = pointsOf(metrics, 'reward_mean');
@@ -18,7 +18,7 @@ export function toRewardChart(metrics: Records, evaluations: Records): CurveChar
   const isReward = success.length === reward.length && success.every(({ y }, at) => y === reward[at]?.y);
   const series: Series[] = [
     ...withMean('reward', reward),
-    // A curve on top of another would hide it.
+    // If success equals the reward, its curve is left out, because it would hide the other curve.
     { name: 'success in training', points: isReward ? [] : smoothPoints(success), color: 'good', style: 'dashed' },
     {
       name: 'success in evaluation',
@@ -30,7 +30,7 @@ export function toRewardChart(metrics: Records, evaluations: Records): CurveChar
   return { title: 'Reward by step', xLabel: 'step', series: series.filter(({ points }) => points.length > 0) };
 }
 
-/** The chart of a run that imitates. */
+/** Returns the chart of a run that imitates. */
 function toLossChart(metrics: Records, evaluations: Records): CurveChart {
   const loss = pointsOf(metrics, 'loss');
   const series: Series[] = [
@@ -54,7 +54,7 @@ function pointsOf(records: Records, key: string, [low, high]: readonly string[] 
   });
 }
 
-/** Each step, and the mean of neighbouring steps if there are enough of them. */
+/** Returns the curve of each step and, if there are enough steps, the curve of their moving average. */
 function withMean(name: string, points: readonly ChartPoint[]): readonly Series[] {
   const window = windowOf(points.length);
   if (window === 1) return [{ name: `${name}, each step`, points, color: 'accent' }];

@@ -1,13 +1,13 @@
 import { statfs } from 'node:fs/promises';
 
-/** What the process used when a step was recorded. GPU workers are other processes and are not in it. */
+/** What the process used when a step was recorded. GPU workers are other processes and are not counted. */
 export type SystemRecord = {
   readonly time: string;
   readonly step: number;
-  /** Resident memory now, and the most since the process began. */
+  /** The resident memory now. `peak_rss_mb` is the maximum since the process began. */
   readonly rss_mb: number;
   readonly peak_rss_mb: number;
-  /** CPU seconds of the process since it began, all threads together. */
+  /** The CPU seconds of all threads since the process began. */
   readonly cpu_seconds: number;
   /** Absent if the file system does not say. */
   readonly disk_free_mb?: number;

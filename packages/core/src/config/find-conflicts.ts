@@ -89,7 +89,7 @@ function findOptimizerConflicts(
   return messages.map((message) => ({ code: 'conflict', message }));
 }
 
-/** Both keys limit the same weight, and the other keys have no effect alone. */
+/** Finds two keys that limit the same weight, and a lower limit that has no effect alone. */
 function findCorrectionConflicts(
   { trainer_common: { tis_cap: cap, rollout_is_threshold: upper, rollout_is_threshold_lower: lower } }: CommonYaml,
   locate: (key: string) => string,

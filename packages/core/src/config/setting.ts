@@ -17,8 +17,8 @@ export type SettingNotes = {
   /** The value is never shown in a message and never written to a file. */
   readonly isSecret?: true;
   /**
-   * The value contains strings, but they name no code, program, file, folder, address or environment variable. So a run
-   * that is begun from another machine may set them.
+   * The value contains strings, but they name no code, program, file, folder, address or environment variable. So a
+   * client on another machine may set them when it begins a run.
    */
   readonly isPlain?: true;
 };
@@ -64,9 +64,8 @@ export type ReachingSetting = { readonly key: string; readonly value: unknown; r
 
 /**
  * Finds the settings that may reach outside of the configuration. Numbers, booleans, listed words and registered names
- * never do. Any other string does, unless its setting is marked `isPlain` and it has not the form of a path. So a new
- * setting is found by default.
- * Values that are also in `own` are not found.
+ * never do. Any other string does, unless its setting is marked `isPlain` and the string does not look like a path.
+ * So a new setting is found by default. Values that are also in `own` are not found.
  */
 export function findReaching(
   schema: z.ZodType,
@@ -98,10 +97,10 @@ function mayReach(schema: z.ZodType, value: unknown): boolean {
   return hasString(value, (text) => !words.has(text));
 }
 
-/** An export of a file, a path that is absolute or begins with a dot, or an address. */
+/** Matches an export of a file, a path that is absolute or begins with a dot, and an address. */
 const pathForm = /->|^[./~\\]|^[a-z]:[/\\]|^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** Whether a string in the value passes. The keys of objects count too. */
+/** Returns whether `passes` accepts any string in the value. The keys of objects count too. */
 function hasString(value: unknown, passes: (text: string) => boolean): boolean {
   if (typeof value === 'string') return passes(value);
   if (Array.isArray(value)) return value.some((one) => hasString(one, passes));

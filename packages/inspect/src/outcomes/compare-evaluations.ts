@@ -73,15 +73,15 @@ function changeOf(before: TaskSide, after: TaskSide): ComparedTask['change'] {
   return after.successes === after.trials ? 'solved' : 'not_solved';
 }
 
-/** The tasks that were scored. */
+/** Returns the tasks that were scored. */
 async function scoresOf({ index }: OutcomeReader, step: number): Promise<ReadonlyMap<string, TaskSide>> {
   const sides = scoreTasks(await index.rowsOf(step), index.keys.valPassN);
   return new Map([...sides].filter(([, { trials }]) => trials > 0));
 }
 
 /**
- * The evaluation episodes of each task that were sampled as evaluations are, and not as the training samples. A task
- * without a scored episode has no trials.
+ * Counts the successes and trials of each task in an evaluation. Episodes that the evaluation sampled with the settings
+ * of training are left out. A task without a scored episode has no trials.
  */
 export function scoreTasks(rows: readonly EpisodeRow[], numPlain: number): ReadonlyMap<string, TaskSide> {
   const sides = new Map<string, TaskSide>();

@@ -7,8 +7,8 @@ import { centerRewards, isTrained, type GroupReport, type TrainingGroup } from '
  */
 
 /**
- * False if all trained episodes of the group got the same reward. A difference in the rewards of targets or turns also
- * counts.
+ * Returns false if all trained episodes of the group got the same reward. A difference in the rewards of targets or
+ * turns also counts.
  */
 function hasSpread(group: TrainingGroup): boolean {
   const trained = group.episodes.filter(isTrained);

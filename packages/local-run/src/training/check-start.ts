@@ -73,7 +73,7 @@ function describeTeacher(
   return [];
 }
 
-/** A server computes batches without a teacher. */
+/** Describes a setting that needs a teacher or the initial model, which swarms and runs of several policies lack. */
 function describeServedTeacher({ trainerCommon }: CommonConfig, { name, needsTeacher }: Algorithm): readonly string[] {
   if (trainerCommon.algorithm.useKlInReward)
     return [

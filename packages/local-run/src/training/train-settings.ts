@@ -111,7 +111,7 @@ export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Set
   };
 }
 
-/** Returns the settings of rewards and cut answers that are not the default, so that older records stay the same. */
+/** Returns only the settings of rewards and cut answers that are not the default, so older records stay the same. */
 function shapingOf({ trainerCommon, rollout }: CommonConfig): Pick<BatchSettings, 'shaping' | 'masksCutAnswers'> {
   const { algorithm, overlongBuffer, maskTruncatedCompletions } = trainerCommon;
   const { len: buffer, penaltyFactor: factor } = overlongBuffer;

@@ -4,7 +4,7 @@ import { resolveModelDir, type ModelDirOptions } from './model-dir.js';
 
 /**
  * Returns config.json of the model that scores the samples: a teacher, or the initial model for KL in the reward.
- * Undefined if there is none on this machine. Downloads only small files.
+ * Returns undefined if this machine opens no such model. Downloads only small files.
  */
 export async function describeTeacher(
   { teacher, model, trainerCommon }: CommonConfig,

@@ -84,7 +84,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const half = Math.floor(maxModelLen / 2);
   const config = composition.create({
     model: { path: modelDir, memoryCheck, ...kwargs },
-    data: { maxPromptLength: half, maxResponseLength: half }, // these limit samples, and no samples are made here
+    data: { maxPromptLength: half, maxResponseLength: half }, // limits of training samples, which are not made here
     rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
     onnx: { numThreads },
   });

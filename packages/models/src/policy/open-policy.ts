@@ -79,7 +79,7 @@ export async function openUntrainedPolicy(
     const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
     return { policy, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
   } finally {
-    await whole?.close(); // the engine has read the files, so a copy can be removed
+    await whole?.close(); // removes a merged copy, which the engine has read
   }
 }
 

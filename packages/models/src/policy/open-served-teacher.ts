@@ -8,12 +8,12 @@ type Student = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The number of tokens whose meaning is compared with the server's. */
+/** The number of tokens that are compared with the server's. */
 const numProbed = 64;
 
 /**
- * Opens the teacher at `teacher.base_url`. Rejects with ConfigError `conflict`, or with BackboneError
- * `other_vocabulary` or as the server does.
+ * Opens the teacher at `teacher.base_url`. Rejects with ConfigError `conflict`, with BackboneError `other_vocabulary`,
+ * or with the errors of the server.
  */
 export async function openServedTeacher(
   { teacher, rollout }: CommonConfig,
@@ -40,7 +40,7 @@ export async function openServedTeacher(
   }
 }
 
-/** Lets the server decode tokens from the whole vocabulary of the student, and compares their text. */
+/** Lets the server decode tokens from all parts of the student's vocabulary, and compares the decoded strings. */
 async function requireSameTokens(
   served: VllmTeacher,
   model: string,
@@ -60,5 +60,5 @@ async function requireSameTokens(
   });
 }
 
-/** A part of a character has no text, and servers print special tokens in different ways. */
+/** Special tokens and parts of a character cannot be compared, because they decode to no valid string. */
 const isComparable = (text: string): boolean => text.trim() !== '' && !text.includes('\uFFFD');

@@ -30,8 +30,8 @@ export type OpenTeacherOptions = {
 
 /**
  * Opens the model that scores the samples: `teacher.model` if the algorithm needs a teacher, or the initial model for
- * KL in the reward. Rejects with ConfigError `conflict` for a setting that it cannot be used with, and with
- * BackboneError `other_vocabulary`, `teacher_too_short`, or as `resolveModelDir` and the backbone do.
+ * KL in the reward. Rejects with ConfigError `conflict` if another setting excludes a teacher, with BackboneError
+ * `other_vocabulary` or `teacher_too_short`, or with the errors of `resolveModelDir` and the backbone.
  */
 export async function openTeacher(config: CommonConfig, options: OpenTeacherOptions): Promise<Teacher | undefined> {
   const { algorithm, modelDir, chatTokenizer, emit, signal } = options;
@@ -57,7 +57,7 @@ export async function openTeacher(config: CommonConfig, options: OpenTeacherOpti
   return await openLocalTeacher(config, { ...options, teacherDir: await find(true) });
 }
 
-/** The difference of two logprobs estimates the reverse KL only if tokens were drawn from the whole distribution. */
+/** Throws for top-p or top-k: the KL estimate is right only if tokens were drawn from the whole distribution. */
 function requireWholeDistribution({ rollout }: CommonConfig): void {
   if (truncationOf(rollout) === undefined) return;
   throw new ConfigError(
@@ -77,7 +77,7 @@ function requireContext({ rollout, data, teacher }: CommonConfig, description: J
   );
 }
 
-/** The teacher trains nothing and samples nothing, so it needs no adapter and no server that samples. */
+/** Opens the teacher on this machine, without an adapter or a sampling server, because it only scores tokens. */
 async function openLocalTeacher(
   config: CommonConfig,
   { backbone: entry, emit, signal, teacherDir }: OpenTeacherOptions & { readonly teacherDir: string },

@@ -229,7 +229,7 @@ function toRewarded(episode: Episode, failed: FailedPolicy): readonly RewardedEp
   return failed === 'zero_reward' && isAgentsFailure(episode.error) ? [{ episodeId, reward: 0, samples, ...cut }] : [];
 }
 
-/** Returns whether a token limit cut an answer of the episode, or no field if none was cut. */
+/** Returns `isCut: true` if a token limit cut an answer of the episode, and no field otherwise. */
 export function cutOf({ turns }: Pick<Episode, 'turns'>): Pick<RewardedEpisode, 'isCut'> {
   return turns.some(({ isTruncated }) => isTruncated) ? { isCut: true } : {};
 }

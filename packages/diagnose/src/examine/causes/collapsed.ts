@@ -52,7 +52,7 @@ export const collapsed: Cause = {
   },
 };
 
-/** A model that earns more than at the start has learned what the reward pays for. */
+/** If a model earns more than at the start, it has learned what the reward pays for, and has not collapsed. */
 function earnsMore({ figures: { reward } }: ExaminedRun): boolean {
   return rises(reward && changeBetween(reward, { from: between(reward, 0, 0.25), to: between(reward, 0.75, 1) }));
 }
@@ -85,8 +85,8 @@ function trainingLevels(run: ExaminedRun, success: FigureSeries): readonly Level
 }
 
 /**
- * The level at the end. If success stayed low for several stretches, they count together: in a short run one of them has
- * few groups.
+ * Returns the level at the end. If success stayed low for several stretches, they are joined into one level, because a
+ * single stretch of a short run has few groups.
  */
 function endOf(levels: readonly Level[], best: number): Level | undefined {
   const last = levels.at(-1);

@@ -36,12 +36,12 @@ export const formatNotMet: Cause = {
   },
 };
 
-/** With fewer answers, a judge may have another reason to refuse them. */
+/** The least number of refused answers. A judge may have another reason to refuse fewer. */
 const leastDenied = 5;
-/** A judge that accepts some of them asks for more than the answer, or decides by chance. */
+/** If a judge accepts more of these answers, it asks for more than the answer, or decides by chance. */
 const leastDeniedShare = 0.9;
 
-/** Answers that are the expected one, character by character, and are refused. */
+/** Finds answers that equal the expected one, character by character, and are refused. */
 function deniedAnswers(run: ExaminedRun): Sighting | undefined {
   const equal = trainingEpisodes(run).filter(
     ({ status, answer, expected }) => status === 'completed' && expected !== undefined && answer?.trim() === expected,

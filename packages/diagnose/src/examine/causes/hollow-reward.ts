@@ -95,7 +95,7 @@ function compareSince(
   return compareChanges({ reward, success, from }, all);
 }
 
-/** Each evaluation has an interval, so a few of them are enough. */
+/** Compares the reward with success on held-out tasks. Few evaluations are enough, because each has an interval. */
 function compareHeldOut(run: ExaminedRun): Comparison | undefined {
   const { reward: series } = run.figures;
   const [reward, success] = [series && changeSince(series.steps[0] ?? 0, series), heldOutChange(run)];

@@ -36,7 +36,7 @@ export const noSpread: Cause = {
 /** The default of rollout.num_repeat. */
 const usualSize = 8;
 
-/** Chance explains the equal rewards, and would leave half as many in groups of the usual size. */
+/** Finds equal rewards that come from small groups: groups of the usual size would have at most half as many. */
 function tooSmall(
   run: ExaminedRun,
   { observed, groups, rate }: { readonly observed: number; readonly groups: number; readonly rate: number },

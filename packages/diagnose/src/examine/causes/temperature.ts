@@ -67,7 +67,7 @@ function nearlyRandom(run: ExaminedRun): Sighting | undefined {
 const cooler = (temperature: number): string =>
   `Lower ${nameSetting('rollout.temperature', temperature)}; ajet probe compares temperatures before a run.`;
 
-/** Sampling for training is usual from 0.6 on. Below half of that, a model that is sure of its words has no variety left. */
+/** Training usually samples at 0.6 or more. Below half of that, the answers of a confident model have no variety. */
 const leastUsual = 0.3;
 
 export const temperatureTooLow: Cause = {
