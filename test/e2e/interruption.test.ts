@@ -1,6 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listCheckpoints, listRuns, onlyRun, readMetrics, readRows } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
@@ -121,7 +122,7 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
   expect([130, 'SIGINT']).toContain(code ?? signal);
 });
 
-it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {
+longIt('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {
   const folder = createJobFolder(
     modelDir,
     { 'agent.ts': patient, go: '' },
@@ -186,7 +187,7 @@ it('a flipped bit in the newest checkpoint: --resume continues from the one befo
   expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(/needs the option "resume". Set both/);
 });
 
-it('--resume takes another rate, more repeats and an edited reward, and records from which step on', async () => {
+longIt('--resume takes another rate, more repeats and an edited reward, and records from which step on', async () => {
   const folder = createJobFolder(modelDir, restless, longRun);
   await runAjet(folder, [...train, 'trainer_common.total_training_steps=2']);
   const run = onlyRun(folder);

@@ -13,6 +13,7 @@ import { formatEvent } from 'agentjet/printing';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { beforeAll, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createScratchFolder } from './support/job-folder.js';
 import { readMetrics, readRows } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
@@ -167,7 +168,7 @@ it('stops at a signal after the running step with all checkpoints saved, and con
   expect(resumed.figures).toEqual(whole.figures);
 });
 
-it('goes back to a checkpoint of its policies, and trains the later steps again', async () => {
+longIt('goes back to a checkpoint of its policies, and trains the later steps again', async () => {
   const runDir = path.join(createScratchFolder(), 'copy');
   cpSync(String(whole.result.runDir), runDir, { recursive: true });
   const again = await trainAlone({ resume: runDir, from: 'planner=step-2,worker=step-2' });
@@ -190,7 +191,7 @@ it('ends with the reason if no episode can be trained', async () => {
   await expect(job.tune({ onEvent: () => undefined })).rejects.toMatchObject({ code: 'nothing_trained' });
 });
 
-it('ends with the reason if a step cannot be recorded, and can be resumed', async () => {
+longIt('ends with the reason if a step cannot be recorded, and can be resumed', async () => {
   const config = createConfig(modelDir);
   let runDir = '';
   const fullFile = (): string => path.join(runDir, 'policies/planner/episodes/step-000002.jsonl');

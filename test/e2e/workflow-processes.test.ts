@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { onlyRun, readEpisodes, readMetrics, readRepeatableEpisodes } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
@@ -192,7 +193,7 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
-it('finishes the step after Ctrl-C, and leaves no process', async () => {
+longIt('finishes the step after Ctrl-C, and leaves no process', async () => {
   const folder = createJobFolder(
     modelDir,
     { ...waiting, hold: '' },
