@@ -109,7 +109,7 @@ export function missingGroups(ledger: Flying, rules: BatchRules): GroupsByShare 
   return missing > 0 ? { [defaultShare]: missing } : {};
 }
 
-/** Finds the groups of each share that its quota covers, and how many groups the share lacks. */
+/** Finds the groups that the quota of each share covers, and the number of groups that each share lacks. */
 function quotaGroups(ledger: Flying, rules: BatchRules, ready: readonly LedgerGroup[]) {
   const parts = nextParts(ledger, rules);
   const former = ready.filter((group) => parts[shareOf(group)] === undefined).slice(0, rules.batchSize);

@@ -53,7 +53,7 @@ export type GroupRecord = {
   readonly expiries: number;
   readonly purpose: Purpose;
   readonly taskId: string;
-  /** The version of the table that has the task. Absent: 0, the first. */
+  /** The version of the table that contains the task. Absent: 0, the first version. */
   readonly table?: number;
   /** Orders the groups of a batch. Absent: the id. */
   readonly rank?: string;
@@ -328,20 +328,22 @@ export type TaskRecord = {
   readonly share?: string;
   /** The number of tasks in the whole table. Only the part that completes the table has it. */
   readonly total?: number;
-  /** The version of the table. Absent: 0, the first. */
+  /** The version of the table. Absent: 0, the first version. */
   readonly table?: number;
-  /** Only the part that completes a later version has it. */
+  /** Only the record that completes a later version has this. */
   readonly replaces?: ReplacedTable;
   readonly content?: unknown;
 };
 
-/** How a new version of a table of tasks begins. */
+/** The point at which a new version of a table of tasks replaces the former version. */
 export type ReplacedTable = {
-  /** Identifies the list, and the list that it replaces, by the ids and contents of their tasks. */
+  /** A hash of the ids and contents of the tasks in the new list. */
   readonly list: string;
+  /** The same hash of the list that the new list replaces. */
   readonly former: string;
-  /** The first draw and the first pass that come from the new version. */
+  /** The first draw that comes from the new version. */
   readonly firstDraw: number;
+  /** The first pass that comes from the new version. */
   readonly firstPass: number;
 };
 

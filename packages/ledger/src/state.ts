@@ -36,7 +36,7 @@ export type LedgerState = PolicyLine & {
   readonly configs: ConfigRecord[];
   /** The key is `taskKey`, because the training table and the evaluation table may have the same id. */
   readonly tasks: Map<string, TaskRecord>;
-  /** The later versions of the tables of tasks, by `tableName`. */
+  /** The versions of each table of tasks after the first, by `tableName`. */
   readonly tables: Map<string, TableVersions>;
   readonly keys: Map<string, KeyRecord>;
   readonly audit: AuditRecord[];

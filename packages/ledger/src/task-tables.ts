@@ -3,15 +3,15 @@ import { defaultShare } from './shares.js';
 import type { LedgerState } from './state.js';
 
 /**
- * Each share has a table of tasks for training and one for evaluations. A complete table does not change, but a new
- * version can replace it as a whole. Groups that were drawn before keep the version that they were drawn from.
+ * Each share has a table of tasks for training and a table for evaluations. A complete table does not change, but a new
+ * version can replace the whole table. Groups that were drawn before keep the version that they were drawn from.
  */
 
 type TableOf = Pick<TaskRecord, 'split' | 'share'>;
 
-/** The versions of a table after the first, which has the number 0. */
+/** The versions of a table, without the first version, whose number is 0. */
 export type TableVersions = {
-  /** The highest number that a record has. The records of this version may be incomplete. */
+  /** The highest version number of all records. Records of this version may still be missing. */
   highest: number;
   /** The versions that were completed, oldest first. Tasks are drawn from the newest one. */
   readonly complete: TableVersion[];
@@ -67,7 +67,7 @@ export function applyTask(state: LedgerState, record: TaskRecord): void {
   forgetTasks(state, record);
 }
 
-/** Forgets earlier versions, unless a group still has a task of them. */
+/** Forgets each earlier version, unless a group still has one of its tasks. */
 function forgetTasks(state: LedgerState, { split, share = defaultShare, table }: TaskRecord): void {
   const kept = new Set([table]);
   for (const group of state.groups.values()) {

@@ -5,12 +5,12 @@ import { headerBytes, metaOf, pageBytes, pageFlags, type PageMeta, type PageTree
 import { restore } from './open-database.js';
 
 /**
- * Reads all pages of an LMDB file without LMDB, and throws StoreError `damaged` unless they form whole trees: LMDB checks
- * neither, would crash on some damaged pages, and would leave out entries because of others. `visit` gets every key with
- * its value. Values are not checked here, because each has a checksum.
+ * Reads all pages of an LMDB file without LMDB. Throws StoreError `damaged` unless the pages form whole trees. LMDB
+ * does not check this: it crashes on some damaged pages and silently skips entries on others. `visit` is called with
+ * every key and a function that reads its value. Values are not checked here, because each has a checksum.
  *
- * If other processes may write the file, hold a read transaction of LMDB meanwhile: the pages of its snapshot and of all
- * later ones are then not written again.
+ * If other processes may write the file, hold a read transaction of LMDB during the check. LMDB then does not overwrite
+ * the pages of the transaction's snapshot and of later snapshots.
  */
 export function checkPages(file: string, visit: VisitEntry): void {
   const handle = openSync(file, 'r');
@@ -22,8 +22,9 @@ export function checkPages(file: string, visit: VisitEntry): void {
 }
 
 /**
- * Throws StoreError `damaged` unless LMDB can open the file: it may crash if the file is not its own, or is shorter than
- * it states. Another process may write the file meanwhile, so a problem counts if it is found three times.
+ * Throws StoreError `damaged` unless LMDB can open the file. LMDB may crash if the file is not an LMDB file, or is
+ * shorter than its head states. Another process may write the file during the check, so a problem counts only if it is
+ * found three times.
  */
 export function requireHead(file: string): void {
   const handle = openSync(file, 'r');
@@ -51,7 +52,7 @@ class PageWalk {
   readonly #handle: number;
   readonly #file: string;
   readonly #meta: PageMeta;
-  /** One byte for each page: 1 if a tree uses it, or if it is free. */
+  /** One byte for each page: 1 if a tree uses the page or the list of free pages has it. */
   readonly #used: Uint8Array;
   /** The page that is being read at each depth. */
   readonly #levels: Buffer[] = [];
@@ -75,7 +76,7 @@ class PageWalk {
     if (problem !== undefined) this.#refuse(problem);
   }
 
-  /** Returns the newest of the two metas. Each must have been written with the root that it names. */
+  /** Returns the newer of the two metas. Its transaction must have written the newest of the roots that it names. */
   #readMeta(): PageMeta {
     const metas = [0, 1].map((pgno) => {
       const meta = metaOf(this.#read(pgno, Buffer.alloc(pageBytes)), pgno);
@@ -137,7 +138,7 @@ class PageWalk {
     }
   }
 
-  /** Returns how to read the value of a node. Checks the pages of a value that has its own. */
+  /** Returns a function that reads the value of a node. Checks the pages of a value that has separate pages. */
   #valueOf(pgno: number, { flags, low32, data }: Node): () => Buffer {
     if (flags === 0) return () => data;
     if (flags !== bigData || data.length !== 24) this.#refuse(`page ${pgno} has an entry of an unknown kind`);
@@ -183,7 +184,7 @@ class PageWalk {
     return nodes;
   }
 
-  /** Reads a page that nothing else uses. */
+  /** Reads a page and marks it as used. Refuses a page that is already used. */
   #take(pgno: number, flags: number, level: number, pages = 1): Buffer {
     if (!(pgno >= 2 && pgno + pages <= this.#used.length)) this.#refuse(`there is no page ${pgno}`);
     for (let each = pgno; each < pgno + pages; each++) {
@@ -216,16 +217,16 @@ type Path = {
 
 const noCounts = (): Counts => ({ branches: 0, leaves: 0, overflows: 0, entries: 0 });
 
-/** The keys of the list of free pages are numbers. */
+/** Compares keys of the list of free pages, which are numbers. */
 function compareNumbers(a: Buffer, b: Buffer): number {
   if (a.length !== 8 || b.length !== 8) return -1;
   const [left, right] = [a.readBigUInt64LE(0), b.readBigUInt64LE(0)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Bytes before the key of an entry. */
+/** The number of bytes before the key of an entry. */
 const nodeBytes = 8;
-/** The flag of an entry whose value has its own pages. */
+/** The flag of an entry whose value has separate pages. */
 const bigData = 1;
-/** Deeper than any tree. */
+/** The index of the buffer for the pages of values. It is greater than the depth of any tree. */
 const overflowLevel = 64;

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { StoreError } from '../store/store-error.js';
 import { restore } from './open-database.js';
 
-/** Returns four bytes of a checksum, which covers the name too, and the value as JSON. */
+/** Returns a checksum of four bytes, followed by the value as JSON. The checksum also covers the name. */
 export function toValue(value: unknown, name: string): Buffer {
   const bytes = Buffer.from(`    ${JSON.stringify(value)}`);
   bytes.writeUInt32LE(crc32(bytes.subarray(4), crc32(name)), 0);

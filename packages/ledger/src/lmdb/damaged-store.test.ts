@@ -35,7 +35,7 @@ async function write(dir: string): Promise<void> {
   await store.close();
 }
 
-/** Returns `damaged` if the store says so, and otherwise the hash of everything that a reader reads. */
+/** Returns `damaged` if the store reports damage, and otherwise the hash of everything that a reader reads. */
 async function outcomeOf(dir: string): Promise<string> {
   try {
     const { verdict, hash } = await readWhole(dir);

@@ -133,7 +133,7 @@ it.runIf(process.platform === 'linux')(
       });
       expect(begun).toEqual(['runs', path.basename(above), 'ledger', 'ledger']);
       for (const name of [path.join(dir, '000001.mdb'), headOf(dir)]) rmSync(name);
-      StoreHead.open(dir).reach({ file: 0, commits: 1 }); // as if the process was killed before it made the second file
+      StoreHead.open(dir).reach({ file: 0, commits: 1 }); // as if killed before it made the second file
       expect(await syncedIn(async () => (await openOwned(dir)).close())).toEqual(['000000.mdb', 'ledger']);
     }),
 );

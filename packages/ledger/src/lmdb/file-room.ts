@@ -2,8 +2,8 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } fr
 import { metaOf, pageBytes } from './page-meta.js';
 
 /**
- * Makes room in a file before LMDB writes to it: LMDB may end the process if the disk has no room in the middle of a
- * commit. The room consists of written zeros, so the disk has it for sure.
+ * Makes room in a file before LMDB writes to it, because LMDB may end the process if the disk becomes full during a
+ * commit. The room is written as zeros, so that the disk really allocates it.
  */
 export class FileRoom {
   readonly #handle: number;
@@ -17,7 +17,9 @@ export class FileRoom {
     return Math.max(0, fstatSync(this.#handle).size - this.#usedBytes());
   }
 
-  /** Grows the file so that LMDB can write this many bytes. Throws the error of the disk, and then leaves its size. */
+  /**
+   * Grows the file so that LMDB can write this many bytes. If the disk fails, restores the size and throws the error.
+   */
   ensure(bytes: number): void {
     const { size } = fstatSync(this.#handle);
     const wanted = this.#usedBytes() + bytes;
@@ -26,7 +28,7 @@ export class FileRoom {
     try {
       this.#grow(size, wanted + ahead);
     } catch {
-      this.#grow(size, wanted); // there may be room for what is needed now
+      this.#grow(size, wanted); // the disk may have room for the needed bytes alone
     }
   }
 

@@ -1,7 +1,8 @@
 /**
- * Checks LMDB's list of free pages: LMDB writes to these pages, so none may be in use. Each value is a number of items
- * and the items (8 bytes each). An item is a page, a zero, or a negative number: the length of the block of pages that
- * begins with the next item. Marks the pages as used. Returns what is wrong, if anything.
+ * Checks LMDB's list of free pages. LMDB writes to these pages, so none of them may be in use. Each value has the
+ * number of its items, and then the items (8 bytes each). An item is a page, a zero, or a negative number. A negative
+ * number is the length of a block of pages, and the next item is the first page of the block. Marks the pages as used.
+ * Returns the problem if it finds one.
  */
 export function requireFreePages(lists: readonly Buffer[], used: Uint8Array): string | undefined {
   for (const list of lists) {

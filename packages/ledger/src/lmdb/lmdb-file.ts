@@ -15,9 +15,10 @@ import type { Owner } from './owner.js';
 
 /**
  * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]`
- * for facts about the file. `['ended', term]` exists once the owner of that term may not write any more. The value of an
- * entry consists of the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes; all other values consist of
- * a checksum and JSON. A checksum covers the key, too. The format has none, so that every version can read it.
+ * for facts about the file. `['ended', term]` exists once the owner of that term may not write any more. The value of
+ * an entry consists of the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes. All other values
+ * consist of a checksum and JSON. A checksum also covers the key. The fact `format` has no checksum, so that every
+ * version can read it.
  */
 export class LmdbFile {
   readonly number: number;
@@ -25,9 +26,9 @@ export class LmdbFile {
   readonly #open: OpenFile;
   /** The open file. A sealed file is closed while nobody reads it, so that its pages do not occupy memory. */
   #opened: OpenedFile | undefined;
-  /** The room of a file that may be written. */
+  /** The room of the file. Undefined before the first write. */
   #room: FileRoom | undefined;
-  /** Bytes of room that every write leaves for the next ones. */
+  /** The bytes of room that a write leaves for later writes, if the disk has them. */
   #reserve = 0;
   #isSealed = false;
   #isAtRest = false;
@@ -78,18 +79,18 @@ export class LmdbFile {
     this.#isAtRest = true;
   }
 
-  /** The format of the file. Undefined if the file is new. Returns the stored text if it is not what a format is. */
+  /** The format of the file. Undefined if the file is new. A malformed format is returned as it is stored. */
   get format(): string | undefined {
     const value = this.#database.get(['meta', 'format'])?.toString();
     return value === undefined ? undefined : (/^"(.*)"$/.exec(value)?.[1] ?? value);
   }
 
   /**
-   * Throws StoreError `damaged` unless all pages of the file are whole and every key is one that a store writes. Entries
-   * are checked when they are read. Call this before anything else is read, because LMDB may crash on damaged pages.
+   * Throws StoreError `damaged` unless all pages of the file are whole and every key is of a kind that a store writes.
+   * Entries are checked when they are read. Call this before any other read, because LMDB may crash on damaged pages.
    */
   check(): void {
-    const transaction = this.#database.useReadTransaction(); // the pages of this snapshot are not written again
+    const transaction = this.#database.useReadTransaction(); // LMDB does not overwrite the pages of this snapshot
     try {
       checkPages(this.path, (key) => this.#requireKnown(key));
       for (const { key, value } of this.#database.getRange({ start: ['ended'], end: ['ended', Infinity] }))
@@ -144,8 +145,8 @@ export class LmdbFile {
   }
 
   /**
-   * Gives a new file its first owner and its facts. Its first commit contains these entries, too. Returns false if the
-   * file has an owner.
+   * Gives a new file its first owner and its facts. The first commit of the file also contains the entries. Returns
+   * false if the file has an owner.
    */
   async begin(facts: Change, entries: readonly StoreEntry[] = []): Promise<boolean> {
     this.#numCommits = 0;
@@ -198,8 +199,8 @@ export class LmdbFile {
   }
 
   /**
-   * Runs writes one at a time. After a failed write it refuses all further writes, because LMDB may never answer them
-   * or report them as synced. Rejects with the reason of the first failure. `bytes`: the size of what is written.
+   * Runs writes one at a time. `bytes` is the size of the write. After a failed write, every later write rejects with
+   * the reason of the first failure, because LMDB may never answer it or may wrongly report it as synced.
    */
   #inTurn<T>(bytes: number, write: (database: RootDatabase<Buffer, Key>) => Promise<T>): Promise<T> {
     const turn = this.#writing.then(async () => {
@@ -227,17 +228,17 @@ export class LmdbFile {
     return this.#room?.bytes ?? 0;
   }
 
-  /** Takes room from the disk now, so that this many bytes can be written later. Does nothing if there is none. */
+  /** Takes room from the disk now, so that this many bytes can be written later. Does nothing if the disk is full. */
   reserve(bytes: number): void {
     this.#reserve = bytes;
     try {
       this.#makeRoom(0);
     } catch {
-      // The next write says that the disk is full, if it needs more than the file has.
+      // If a write needs more room than the file has, the write throws this error.
     }
   }
 
-  /** Throws the error of the disk unless LMDB can write this many bytes, and what its tree needs for them. */
+  /** Throws the error of the disk unless LMDB can write this many bytes and the changed pages of its tree. */
   #makeRoom(bytes: number): void {
     this.#room ??= new FileRoom(this.path);
     try {
@@ -342,7 +343,7 @@ export type FileMeta = {
   readonly numCommits: number;
   /** Commits up to this number are known to be synced. */
   readonly numSynced: number;
-  /** The files of the store when this one was begun, and those of them that were removed since. */
+  /** The files that the store had when this file was begun. `removed` lists those that were removed since. */
   readonly files: readonly number[] | undefined;
   readonly removed: readonly number[] | undefined;
   readonly format: string | undefined;
@@ -355,7 +356,7 @@ type OpenedFile = { readonly database: RootDatabase<Buffer, Key>; readonly isRea
 
 const keyOf = (entry: StoreEntry): Key => [laneOf(entry), entry.sequence];
 
-/** Bytes that a commit needs besides its records: copies of pages of the tree, and the list of free pages. */
+/** The bytes that a commit needs in addition to its records: copies of tree pages, and the list of free pages. */
 const treeBytes = 2 ** 18;
 /** Bytes of the commit number before each record. */
 const commitBytes = 4;
@@ -363,7 +364,7 @@ const commitBytes = 4;
 const lanes: readonly Lane[] = ['events', 'carried', 'finished'];
 const metaNames: ReadonlySet<string> = new Set(['owner', 'sealed', 'commits', 'synced', 'files', 'removed', 'format']);
 
-/** Writes the number of the commit, and lets the checksum of the record cover it together with the key. */
+/** Writes the number of the commit into an entry. Extends the checksum of the record to this number and the key. */
 function seal(bytes: Buffer, entry: StoreEntry, numCommits: number): void {
   bytes.writeUInt32LE(numCommits, 0);
   const sum = bytes.readUInt32LE(commitBytes) ^ sumOf(laneOf(entry), entry.sequence, numCommits);
@@ -372,7 +373,7 @@ function seal(bytes: Buffer, entry: StoreEntry, numCommits: number): void {
 
 const covered = Buffer.alloc(13);
 
-/** Returns the checksum of what an entry has besides its record. */
+/** Returns the checksum of the key and the commit number of an entry. */
 function sumOf(lane: Lane, sequence: number, numCommits: number): number {
   covered.writeUInt8(lanes.indexOf(lane), 0);
   covered.writeDoubleLE(sequence, 1);

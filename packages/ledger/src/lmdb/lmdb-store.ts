@@ -49,8 +49,8 @@ export class LmdbStore implements Store {
   }
 
   /**
-   * Opens the store of a folder, and makes the folder if it is missing. LMDB itself is loaded only here. Throws StoreError
-   * `damaged` if a file, a page or a commit is missing or broken.
+   * Opens the store of a folder, and makes the folder if it is missing. LMDB itself is loaded only here. Throws
+   * StoreError `damaged` if a file, a page or a commit is missing or broken.
    */
   static async open(dir: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
     if (options.isReadOnly !== true) await makeSyncedFolder(dir);
@@ -63,7 +63,7 @@ export class LmdbStore implements Store {
       // All files except the newest one are sealed.
       for (const number of numbers) {
         const isOlder = number !== numbers.at(-1);
-        // A file without bytes was made by a process that was killed, or was emptied, which `requireComplete` notices.
+        // A killed process may leave an empty file. `requireComplete` notices a file that was emptied later.
         if (statSync(fileOf(dir, number)).size > 0) await store.#openFile(number, isOlder);
       }
       requireComplete(dir, store.#files, end);
@@ -169,7 +169,7 @@ export class LmdbStore implements Store {
     await this.#guard(() => syncPath(this.#dir));
   }
 
-  /** Records that files may be missing, before they are. */
+  /** Records the removal of files before they are removed. */
   async #noteRemoval(numbers: readonly number[]): Promise<void> {
     await this.#guard(async () => {
       const newest = this.#newest();
@@ -318,7 +318,7 @@ export class LmdbStore implements Store {
     try {
       this.#head?.reach({ file: file.number, commits });
     } catch {
-      // The head may lag: it then notices less, and the commit itself is on disk.
+      // The commit itself is on disk. A head that lags only notices fewer missing commits.
     }
   }
 
@@ -374,7 +374,7 @@ export class LmdbStore implements Store {
 type OpenDatabase = typeof open;
 
 const minFreeBytes = 256 * 2 ** 20;
-/** Kept for the decisions of the server itself if the disk is full. */
+/** Room that is reserved for the server's own decisions on a full disk. */
 const reserveBytes = 4 * 2 ** 20;
 const heartbeatMs = 5000;
 

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { StoreError } from '../store/store-error.js';
 
-/** The process that writes. `heartbeat` is milliseconds since 1970, because two processes of one machine compare it. */
+/** The process that writes. `heartbeat` is in milliseconds since 1970, because other processes compare it. */
 export type Owner = {
   readonly id: string;
   readonly term: number;
@@ -11,14 +11,15 @@ export type Owner = {
   readonly pid: number;
   readonly bootId: string;
   readonly heartbeat: number;
-  /** The namespace of the pid: two containers may have the same host name and the same pids. Linux only. */
+  /** The namespace of the pid, because two containers may have the same host name and the same pids. Linux only. */
   readonly space?: string | undefined;
-  /** When the process started, in the words of the system. A later process may get the same pid. */
+  /** The start time of the process, as the system reports it. A later process may get the same pid. */
   readonly started?: string | undefined;
 };
 
 /**
- * Whether the owner is dead: its process no longer exists on this machine, or it has been silent for long enough.
+ * Whether the owner is dead. An owner is dead if its process no longer exists on this machine, or if it sent no
+ * heartbeat for 30 seconds.
  */
 export function isDead(owner: Owner, bootId: string): boolean {
   if (isOver(owner)) return true;
@@ -37,13 +38,13 @@ export function requireDead(owner: Owner | undefined, bootId: string): void {
   );
 }
 
-/** Whether the owner may be alive, but only its next heartbeat can show it: it is in another container. */
+/** Whether only the next heartbeat can show that the owner is alive, because the owner is in another container. */
 export const isSilent = (owner: Owner): boolean =>
   !isOver(owner) && owner.host === hostname() && owner.space !== ownSpace();
 
 const isOver = ({ heartbeat }: Owner): boolean => Date.now() - heartbeat > deadAfterMs;
 
-/** Returns what identifies this process in an Owner. */
+/** Returns the fields of an Owner that identify this process. */
 export function describeSelf(): Pick<Owner, 'host' | 'pid' | 'space' | 'started'> {
   const { pid } = process;
   if (self?.pid !== pid) self = { pid, started: startOf(pid) };
@@ -65,11 +66,11 @@ function isAlive({ pid, started }: Owner): boolean {
 
 let self: Pick<Owner, 'pid' | 'started'> | undefined;
 
-/** Returns undefined if there is no such process, or if the system does not say when it started. */
+/** Returns undefined if the process does not exist or the system does not report its start time. */
 function startOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') {
-      // "4242 (node) S 1 ...": the name may contain any character, and the start is the 22nd field.
+      // The file contains "4242 (node) S 1 ...". The name may contain any character. The start time is the 22nd field.
       const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
       return status.slice(status.lastIndexOf(')') + 2).split(' ')[19];
     }
@@ -85,7 +86,7 @@ function ownSpace(): string | undefined {
   try {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
-    return undefined; // only Linux has it
+    return undefined; // only Linux has namespaces
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The parts of LMDB's file format (lmdb-js's mdb.c): MDB_page_header and MDB_meta. Commits write the two metas, which are
- * pages 0 and 1, in turn.
+ * Parts of LMDB's file format: MDB_page_header and MDB_meta of lmdb-js's mdb.c. Pages 0 and 1 are the two metas.
+ * Commits write them in turn.
  */
 export type PageMeta = {
   readonly transaction: number;
@@ -24,7 +24,7 @@ export const pageBytes = 4096;
 export const headerBytes = 24;
 export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
 
-/** Returns the meta of a page, or what is wrong with it. */
+/** Returns the meta of a page, or a description of the problem if the page is not a meta. */
 export function metaOf(page: Buffer, pgno: number): PageMeta | string {
   const isMeta = Number(page.readBigUInt64LE(0)) === pgno && page.readUInt16LE(18) === pageFlags.meta;
   if (!isMeta || page.readUInt32LE(24) !== magic) return 'is not the head of a file of LMDB';

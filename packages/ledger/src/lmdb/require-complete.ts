@@ -4,8 +4,8 @@ import { restore } from './open-database.js';
 import type { StoreEnd } from './store-head.js';
 
 /**
- * Throws StoreError `damaged` if a file of the store is missing or empty, or if it ends before the commit that its head
- * names. The newest file names the files that exist, except those that were removed since.
+ * Throws StoreError `damaged` if a file of the store is missing or empty, or if the newest file ends before the commit
+ * that the head names. The newest file lists the older files, and those of them that were removed since.
  */
 export function requireComplete(dir: string, files: readonly LmdbFile[], end: StoreEnd | undefined): void {
   const begun = files.filter(({ format }) => format !== undefined);

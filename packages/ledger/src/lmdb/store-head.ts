@@ -8,9 +8,10 @@ import { restore } from './open-database.js';
 export type StoreEnd = { readonly file: number; readonly commits: number };
 
 /**
- * Says where a store ends, in a small file next to it. Without it, a store whose newest file is missing would look like a
- * store that ended earlier. It is written after each commit and not synced, so after a crash it may lag, but it never says
- * more than the store has. Two slots are written in turn, so that a power cut damages one at most.
+ * A small file next to the files of a store that says where the store ends. Without the head, a store whose newest file
+ * is missing would look like a store that ended earlier. The head is written after each commit, and is not synced.
+ * After a crash it may name an earlier commit, but never a commit that the store does not have. Two slots are written
+ * in turn, so a power cut damages at most one of them.
  */
 export class StoreHead {
   readonly #handle: number;
@@ -22,7 +23,7 @@ export class StoreHead {
     this.#end = end;
   }
 
-  /** Returns the end of the store in a folder, or undefined if nothing says it. Throws StoreError `damaged`. */
+  /** Returns the end of the store in a folder, or undefined if the folder has no head. Throws StoreError `damaged`. */
   static read(dir: string): StoreEnd | undefined {
     const file = headOf(dir);
     if (!existsSync(file)) return undefined;
@@ -32,7 +33,7 @@ export class StoreHead {
     throw new StoreError('damaged', `${file} is damaged: it does not say where the store ends. ${restore}`);
   }
 
-  /** Opens it for writing. A new one is synced. Returns undefined if the disk has no room for it. */
+  /** Opens the head of a folder for writing. A new head is synced. Throws StoreError `damaged`, or the disk's error. */
   static open(dir: string): StoreHead {
     const known = StoreHead.read(dir);
     const handle = openSync(headOf(dir), known === undefined ? 'w+' : 'r+');
@@ -44,7 +45,7 @@ export class StoreHead {
     return head;
   }
 
-  /** Says that the store reaches at least to this commit. */
+  /** Records that the store has at least this commit. */
   reach(end: StoreEnd): void {
     if (!isBefore(this.#end, end)) return;
     this.#end = end;

@@ -57,9 +57,9 @@ export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scrat
 }
 
 /**
- * Reads a record. Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message.
- * Without `isWhole`, a call, a memo or an end is returned without its content and its bytes. `covered`: the checksum of
- * what the record's checksum covers besides the record.
+ * Reads a record. Throws StoreError `damaged` if its checksum does not match. `label` names the record in the message.
+ * If `isWhole` is false, a call, a memo or an end is returned without its content and its bytes. `covered` is the
+ * checksum of the other data that the record's checksum covers.
  */
 export function decodeRecord(
   bytes: Uint8Array,

@@ -93,7 +93,7 @@ export class StoreWriter {
     const newest = this.#store.files().at(-1);
     const isFull = newest !== undefined && newest.bytes >= this.#options.maxFileBytes;
     if (!isFull && this.#writtenSinceRoll < this.#options.maxFileEntries) return;
-    if (!this.#store.hasRoomFor(newFileBytes)) return; // a full disk has no room for a new file, but this one has some
+    if (!this.#store.hasRoomFor(newFileBytes)) return; // only the present file has room on a full disk
     await this.#store.roll();
     this.#writtenSinceRoll = 0;
   }
@@ -139,7 +139,7 @@ export type StoreWriterOptions = {
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;
 };
 
-/** A new file takes more than this at once. */
+/** A new file is begun only if the disk has room for this many bytes. */
 const newFileBytes = 2 ** 20;
 
 type Waiter = {

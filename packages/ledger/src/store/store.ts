@@ -21,8 +21,8 @@ export interface Store {
   files(): readonly StoreFile[];
   /**
    * Returns entries of a file in ascending order of their numbers. `carried` and `finished` are separate lanes that are
-   * read first. Calls, memos and ends may come without their content, which `find` reads. `after` leaves out the entries up
-   * to this number.
+   * read first. Calls, memos and ends may come without their content, which `find` reads. `after` leaves out the
+   * entries up to this number.
    */
   read(file: number, lane: Lane, after?: number): Iterable<StoreEntry>;
   /** Returns the entry with this number, if a file still contains it in that lane. */
@@ -39,14 +39,14 @@ export interface Store {
    * Returns whether this store is still the owner. Call this before a request is refused because records are missing.
    */
   isOwner(): Promise<boolean>;
-  /** Returns whether another owner, which is alive, has the store. Call it before a store is opened again. */
+  /** Returns whether another owner has the store and is alive. Call this before you open a store again. */
   isTaken(): boolean;
   /**
    * Returns whether there is room for records that are not necessary. The store keeps some space free, so that ends and
    * decisions fit even on a full disk.
    */
   hasRoom(): boolean;
-  /** Returns whether a necessary record of this size fits, and the server's decisions after it. */
+  /** Returns whether the disk has room for a necessary record of this size and for the server's later decisions. */
   hasRoomFor(bytes: number): boolean;
   close(): Promise<void>;
 }

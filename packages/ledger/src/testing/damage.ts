@@ -6,7 +6,7 @@ import type { Lane } from '../store/store.js';
 import { verifyStore, type StoreVerdict } from '../store/verify-store.js';
 
 /**
- * Damages a closed store as a bad disk or a wrong command would: it changes one file in one place. Returns what it did.
+ * Damages one file of a closed store, as a bad disk or a wrong command would. Returns a description of the damage.
  * `random` returns numbers from 0 to 1.
  */
 export function drawDamage(dir: string, random: () => number): string {
@@ -62,8 +62,8 @@ function rewrite(file: string, bytes: Buffer, done: string): string {
 }
 
 /**
- * Verifies a store, and reads all of its entries as a whole. Returns the verdict, and a hash of what was read. Throws
- * StoreError if the store says that it cannot be read.
+ * Verifies a store, and reads all of its entries with their content. Returns the verdict, and a hash of the entries.
+ * Throws StoreError if the store reports damage.
  */
 export async function readWhole(dir: string): Promise<{ readonly verdict: StoreVerdict; readonly hash: string }> {
   const store = await LmdbStore.open(dir, { isReadOnly: true });

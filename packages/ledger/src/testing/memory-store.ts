@@ -187,7 +187,7 @@ export class MemoryStore implements Store {
   }
 
   isTaken(): boolean {
-    return false; // the next one that opens it takes it
+    return false; // the next process that opens the store always gets it
   }
 
   hasRoom(): boolean {
