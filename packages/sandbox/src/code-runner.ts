@@ -23,9 +23,10 @@ export type CodeOptions = {
 };
 
 /**
- * What counts the memory of the code. `webassembly`: the memory of the interpreter has a maximum. `cgroup`: the kernel
- * counts all processes of the code and its files in memory together. `pss`: the same is summed every 50 ms from the
- * proportional set sizes of its processes. `container`: the engine of the container counts it.
+ * The mechanism that counts the memory of the code. `webassembly`: the memory of the interpreter has a maximum.
+ * `cgroup`: the kernel counts all processes of the code and their files in memory together. `pss`: every 50 ms, the
+ * proportional set sizes of the processes and the sizes of these files are summed. `container`: the engine of the
+ * container counts.
  */
 export type Mechanism = 'webassembly' | 'cgroup' | 'pss' | 'container';
 

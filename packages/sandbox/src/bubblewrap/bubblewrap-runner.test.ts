@@ -81,7 +81,7 @@ socket.socketpair(); socket.socket(); socket.socket(socket.AF_INET6)
     ]);
   });
 
-  // The second way is the one of machines without control groups that this process may make.
+  // `pss` is the mechanism of machines on which this process cannot make control groups.
   for (const mechanism of found?.groups === null ? (['pss'] as const) : (['cgroup', 'pss'] as const)) {
     const counted = () =>
       found === null ? open() : createBubblewrapRunner(mechanism === 'pss' ? { ...found, groups: null } : found);

@@ -32,9 +32,9 @@ const mainFile = 'main.py';
 const filterDescriptor = 3;
 const filter = seccompFilter();
 
-/** bubblewrap itself needs these: two processes, and a shell at the start. */
+/** The tasks that bubblewrap itself may need. It has two processes, and a shell at the start. */
 const tasksOfSandbox = 4;
-/** All processes together may take more memory than one of them, which has libraries in addition to its data. */
+/** All processes together may take this share of the limit, because they have libraries in addition to their data. */
 const shareOfAll = 1.25;
 /** All processes together may use this many times the CPU time of one. */
 const cpuTimesOfAll = 4;
@@ -66,7 +66,7 @@ async function launch(
     start,
     mechanism: group === null ? 'pss' : 'cgroup',
     kill: () => killAll(child),
-    // Before it is ready, the sandbox still sees the folders of the machine, whose files would count.
+    // Before the sandbox is ready, it still sees the folders of the machine. Their files must not count.
     exceeded: () => (start.isReady ? exceededBy(child, limits, group) : null),
     isOutOfMemory: () => group?.isOutOfMemory() ?? false,
     cleanUp: async () => group?.close(),
@@ -74,13 +74,13 @@ async function launch(
   };
 }
 
-/** Lets bubblewrap read the folder if it does not run as root. */
+/** Lets bubblewrap read the folder as the user without rights. */
 async function giveToNobody(folder: string): Promise<void> {
   for (const name of ['.', ...(await readdir(folder, { recursive: true }))])
     await chown(path.join(folder, name), nobody, nobody);
 }
 
-/** Input, output, errors and the filter are pipes. Each inherited descriptor is replaced by an unused one. */
+/** Makes pipes for input, output, errors and the filter. Replaces each inherited descriptor by /dev/null. */
 function stdioOf(inherited: readonly number[], unused: number): StdioOptions {
   const length = Math.max(filterDescriptor, ...inherited) + 1;
   const last = filter === null ? filterDescriptor - 1 : filterDescriptor;
@@ -101,8 +101,8 @@ function openGroup({ groups }: SandboxPrograms, limits: CodeLimits): ControlGrou
 }
 
 /**
- * The kernel itself limits the memory and the tasks of a control group. If it ends one process because there is no more
- * memory, the others end, too.
+ * Returns the limit that all processes together exceed, if any. The kernel itself limits the memory and the tasks of a
+ * control group. If the group runs out of memory, the kernel may end only one process, so the others are ended, too.
  */
 function exceededBy({ pid }: ChildProcess, limits: CodeLimits, group: ControlGroup | null): CodeResult['limit'] {
   if (pid === undefined) return null;
@@ -117,14 +117,14 @@ function exceededBy({ pid }: ChildProcess, limits: CodeLimits, group: ControlGro
 
 function give(child: ChildProcess, bytes: Uint8Array): void {
   const pipe = child.stdio[filterDescriptor] as Writable | null | undefined;
-  // Ignores a broken pipe, because a sandbox that cannot start says why itself.
+  // Ignores a broken pipe, because a sandbox that cannot start reports the reason itself.
   pipe?.on('error', () => undefined).end(bytes);
 }
 
 /**
- * Kills all processes. If only bubblewrap were killed, its child might survive: after its start, the child needs a
- * moment until the kernel ends it together with bubblewrap. On a busy machine, processes take memory until they have
- * ended, and they end sooner if they are killed at once.
+ * Kills all processes. If only bubblewrap were killed, its child could survive, because the child asks the kernel to
+ * end it together with bubblewrap only a moment after its start. On a busy machine, processes take memory until they
+ * have ended, and they end sooner if each of them is killed.
  */
 function killAll({ pid }: ChildProcess): void {
   if (pid === undefined) return;
@@ -132,7 +132,7 @@ function killAll({ pid }: ChildProcess): void {
     try {
       process.kill(each, 'SIGKILL');
     } catch {
-      // It has already ended.
+      // The process has already ended.
     }
   }
 }

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import type { CodeLimits } from '../code-runner.js';
 import type { SandboxPrograms } from './find-programs.js';
 
-/** The folders that the code can write. They are file systems in memory, so they end with the sandbox. */
+/** The folders that the code can write. They are file systems in memory, which disappear with the sandbox. */
 export const writableFolders = ['/work', '/tmp', '/dev/shm'];
 
-/** Processes and threads of one program. */
+/** The maximum number of processes and threads of one program. */
 export const maxTasks = 64;
-/** The most that one file and each writable folder can hold. A program with less memory gets smaller folders. */
+/** The maximum size of a file and of a writable folder. A program with less memory gets smaller folders. */
 const maxFileMegabytes = 64;
 const maxOpenFiles = 512;
 /** Each thread reserves a stack of this size, which counts as data. */
@@ -17,7 +17,7 @@ const megabyte = 1024 * 1024;
 /** Directories of the system that programs need. /etc is left out, because it reveals the users of the machine. */
 const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/lib32'];
 
-/** The user without rights, as whom bubblewrap runs if root starts it. */
+/** A user without rights. bubblewrap runs as this user if this process is root. */
 export const nobody = 65_534;
 const asNobody = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--inh-caps=-all'];
 
@@ -25,7 +25,7 @@ type CommandOptions = {
   /** The folder of the given files. The code gets a copy. */
   readonly folder: string;
   readonly limits: CodeLimits;
-  /** What the sandbox prints on standard error when it is ready. */
+  /** The word that the sandbox prints on standard error when it is ready. */
   readonly ready: string;
   /** The files that let a process enter its control group. */
   readonly entries: readonly string[];
@@ -60,8 +60,8 @@ function isolation({ features }: SandboxPrograms, { filterDescriptor }: CommandO
 }
 
 /**
- * Only the writable folders can be written. /dev and the root of bubblewrap are file systems in memory, too, and /proc
- * has settings of the kernel that root could write, even without privileges.
+ * Makes everything except the writable folders read-only. /dev and the root of bubblewrap are also file systems in
+ * memory, and /proc has settings of the kernel that root could write, even without privileges.
  */
 function folders({ features }: SandboxPrograms, { folder, limits }: CommandOptions): readonly string[] {
   const megabytes = Math.min(maxFileMegabytes, Math.ceil(limits.megabytes / 2));
@@ -75,8 +75,9 @@ function folders({ features }: SandboxPrograms, { folder, limits }: CommandOptio
 }
 
 /**
- * The limit of data leaves room for libraries and for the reserved addresses of threads, which take no memory. The soft
- * limit of CPU time sends a signal that differs from the signal for a lack of memory.
+ * Limits each process. It may use four times as many addresses as data, because libraries and the addresses that
+ * threads reserve take no memory. The soft limit of CPU time sends a signal that differs from the signal for a lack of
+ * memory.
  */
 function inside({ prlimit }: SandboxPrograms, { limits, ready, run }: CommandOptions): readonly string[] {
   const bytes = Math.ceil(limits.megabytes * megabyte);

@@ -13,7 +13,7 @@ export type SandboxPrograms = {
   readonly features: { readonly size: boolean; readonly disableUserNamespaces: boolean };
   /** A program that gives up the rights of root. Null if this process is not root, or if bubblewrap needs root here. */
   readonly setpriv: string | null;
-  /** Where the kernel's control groups can be made. Null: what the processes use is summed instead. */
+  /** The place for control groups. Null if there is none. The memory of the processes is then summed instead. */
   readonly groups: GroupParents | null;
 };
 
@@ -36,7 +36,7 @@ export function findPrograms(): SandboxPrograms | string {
   return problem === null ? { ...found, setpriv: null } : `bubblewrap cannot start here: ${problem}`;
 }
 
-/** Linux counts the processes of a user in each namespace separately since 5.14. Before, sandboxes would disturb each other. */
+/** Since Linux 5.14, a user's processes are counted per namespace. In older kernels, sandboxes share one count. */
 function canGiveUpRoot(): boolean {
   const [major = 0, minor = 0] = release()
     .split('.')

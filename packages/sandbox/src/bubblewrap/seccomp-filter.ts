@@ -1,7 +1,8 @@
 /**
- * Generates the seccomp filter of bubblewrap: a program of the kernel's packet filter that refuses system calls. It
- * refuses what reaches past the namespaces (mounts, nested namespaces, keyrings, io_uring, vsock, debugging) and memory
- * that belongs to no process (memfd, System V IPC), because nothing could count it.
+ * Generates the seccomp filter of bubblewrap, a program for the kernel's packet filter that refuses system calls. The
+ * filter refuses calls that reach past the namespaces (mounts, nested namespaces, keyrings, io_uring, vsock,
+ * debugging). It also refuses memory that belongs to no process (memfd, System V IPC), because such memory cannot be
+ * counted.
  */
 
 /** The number of a system call on x64 and on arm64. Numbers from 424 are the same everywhere. */
@@ -67,7 +68,7 @@ const refused: Readonly<Record<string, Numbers>> = {
   lsm_set_self_attr: [460, 460],
 };
 
-/** These look as if the kernel did not have them, so that programs use something else. */
+/** Calls that fail as if the kernel did not have them, so that programs use other calls. */
 const absent: Readonly<Record<string, Numbers>> = {
   clone3: [435, 435], // its flags are in memory, which a filter cannot read
   io_uring_setup: [425, 425],
@@ -87,11 +88,13 @@ const checked = { clone: [56, 220], ioctl: [16, 29], socket: [41, 198], socketpa
 const architectures = { x64: 0xc000_003e, arm64: 0xc000_00b7 } as const;
 type Architecture = keyof typeof architectures;
 
-/** The flags of clone that create a namespace. One for time is missing, because its bit also belongs to the signal. */
+/** The flags of clone that create a namespace. Clone has no flag for time, because the signal uses its bit. */
 const namespaceFlags = 0x7e02_0000;
-/** These put characters into the input of a terminal. */
+/** Requests that put characters into the input of a terminal. */
 const terminalRequests = [0x5412, 0x541c];
-/** Unix, IPv4 and IPv6. All others, such as vsock and netlink, are not bound to the network namespace or not needed. */
+/**
+ * Unix, IPv4 and IPv6. Vsock is not bound to the network namespace. Other families, such as netlink, are not needed.
+ */
 const socketFamilies = [1, 2, 10];
 
 /** Error numbers of Linux. */
@@ -133,7 +136,7 @@ function instructionsFor(architecture: Architecture): readonly Instruction[] {
     [jumpIfEqual, architectures[architecture], 1, 0],
     [give, killProcess],
     [loadWord, offsetOfNumber],
-    // The calls of x32 have other numbers.
+    // Refuses the calls of x32, because they have other numbers.
     ...(architecture === 'x64'
       ? ([
           [jumpIfAtLeast, 0x4000_0000, 0, 1],

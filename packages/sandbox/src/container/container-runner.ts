@@ -22,7 +22,7 @@ export function createContainerRunner(engine: ContainerEngine): CodeRunner {
 const mainFile = 'main.py';
 const maxProcesses = 64;
 const folderMegabytes = 64;
-/** All processes together, with their files, may take more memory than one process may. */
+/** All processes together, with their files, may take this many times the memory of one process. */
 const shareOfAll = 1.25;
 /** If this process exits, the container ends this long after its time limit. */
 const graceSeconds = 5;
@@ -70,7 +70,7 @@ async function launch(
     child,
     start,
     mechanism: 'container',
-    exceeded: () => null, // the engine of the container keeps the limits
+    exceeded: () => null, // the engine of the container enforces the limits
     isOutOfMemory: () => false,
     kill: () => void remove(engine, name).finally(() => child.kill('SIGKILL')),
     // A container that was killed while it started may remain. The engine itself removes one that has ended.

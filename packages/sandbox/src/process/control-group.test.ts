@@ -16,7 +16,7 @@ it('makes a group of version 2 next to the group of this process, if it may limi
   expect(parentsOf(groups, root)).toBeNull();
   writeFileSync(path.join(slice, 'cgroup.subtree_control'), 'memory pids\n');
   expect(parentsOf(groups, root)).toEqual({ version: 2, unified: slice });
-  expect(parentsOf('0::/\n', root)).toBeNull(); // a group with processes can have no groups with limits in it
+  expect(parentsOf('0::/\n', root)).toBeNull(); // a group with processes cannot contain groups with limits
 });
 
 it('makes groups of version 1 in the groups of this process', () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A control group of the kernel: it counts the memory and the tasks of all processes in it together. */
+/** A control group of the kernel, which counts the memory and the tasks of all its processes together. */
 export type ControlGroup = {
   /** A process that writes 0 to each of these files enters the group. */
   readonly entries: readonly string[];
@@ -14,14 +14,14 @@ export type ControlGroup = {
 
 type GroupLimits = { readonly bytes: number; readonly tasks: number };
 
-/** Where groups can be made. Version 1 has a separate tree for each kind of limit. */
+/** The folders in which groups can be made. Version 1 has a separate tree for each kind of limit. */
 export type GroupParents =
   | { readonly version: 1; readonly memory: string; readonly pids: string }
   | { readonly version: 2; readonly unified: string };
 
 let numGroups = 0;
 
-/** Finds a place where this process may make control groups, or null. Makes one as a test. */
+/** Returns the folders in which this process may make control groups, or null. Makes a group as a test. */
 export function findControlGroups(): GroupParents | null {
   const parents = parentsOf(readOr('/proc/self/cgroup', ''));
   if (parents === null) return null;
@@ -30,7 +30,7 @@ export function findControlGroups(): GroupParents | null {
     remove(foldersOf(create(parents, { bytes: 1e9, tasks: 100 })));
     return parents;
   } catch {
-    return null; // read-only, not delegated to this user, or without the controllers
+    return null; // the place is read-only, belongs to another user, or has no controllers
   }
 }
 
@@ -45,8 +45,8 @@ export function openControlGroup(parents: GroupParents, limits: GroupLimits): Co
 }
 
 /**
- * In version 1 a group is made in the group of this process. In version 2 a group that has processes can have no
- * groups with limits in it, so it is made next to the group of this process.
+ * Returns the parents of new groups. In version 1, the group of this process is the parent. In version 2, a group with
+ * processes cannot contain groups with limits, so new groups are made next to the group of this process.
  */
 export function parentsOf(groups: string, root = '/sys/fs/cgroup'): GroupParents | null {
   const groupOf = (controller: string): string | undefined =>
@@ -67,7 +67,7 @@ export function parentsOf(groups: string, root = '/sys/fs/cgroup'): GroupParents
   return isReady ? { version: 2, unified } : null;
 }
 
-/** Removes the groups of programs that were killed before they could do it. */
+/** Removes the groups of killed processes, which could not remove them. */
 function removeAbandoned(parents: GroupParents): void {
   const folders = parents.version === 1 ? [parents.memory, parents.pids] : [parents.unified];
   for (const folder of folders) {
@@ -109,12 +109,12 @@ function limitMemory(version: 1 | 2, folder: string, bytes: number): void {
   const [limit, swap] =
     version === 1 ? ['memory.limit_in_bytes', 'memory.memsw.limit_in_bytes'] : ['memory.max', 'memory.swap.max'];
   writeFileSync(path.join(folder, limit), String(bytes));
-  // Absent if the kernel does not count swap.
+  // The file is absent if the kernel does not count swap.
   if (existsSync(path.join(folder, swap))) writeFileSync(path.join(folder, swap), version === 1 ? String(bytes) : '0');
   if (version === 2) writeFileSync(path.join(folder, 'memory.oom.group'), '1');
 }
 
-/** The processes of a group that were killed need a moment to end. */
+/** Tries repeatedly to remove the folders, because killed processes need a moment to end. */
 async function removeWhenEmpty(folders: readonly string[]): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
     if (remove(folders)) return;
@@ -128,7 +128,7 @@ function remove(folders: readonly string[]): boolean {
     try {
       rmdirSync(folder);
     } catch {
-      // It was never made, or has processes.
+      // The group was never made, or still has processes.
     }
   }
   return !folders.some((folder) => existsSync(folder));

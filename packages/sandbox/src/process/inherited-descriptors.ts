@@ -4,8 +4,8 @@ const firstDescriptor = 3;
 const closeOnExec = 0o2000000;
 
 /**
- * Returns the file descriptors that every process which this one starts would inherit, because the program that started
- * this one left them open. All that Node.js opens itself are closed in the processes that it starts. Linux only.
+ * Returns the file descriptors that child processes would inherit. The parent of this process left them open. Node.js
+ * closes its own descriptors in child processes. Linux only.
  */
 export function inheritedDescriptors(): readonly number[] {
   const numbers = readdirSync('/proc/self/fdinfo').map(Number);
@@ -17,7 +17,7 @@ function isClosedOnExec(number: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${number}`, 'utf8'))?.[1] ?? '0';
     return (parseInt(flags, 8) & closeOnExec) !== 0;
   } catch {
-    return true; // it was closed meanwhile
+    return true; // the descriptor was closed meanwhile
   }
 }
 

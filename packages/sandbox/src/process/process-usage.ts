@@ -1,32 +1,32 @@
 import { existsSync, readFileSync, readdirSync, statfsSync } from 'node:fs';
 
-/** What a process and its descendants use together. Linux only. */
+/** The resources that a process and its descendants use together. Linux only. */
 export type ProcessUsage = {
   readonly memoryBytes: number;
-  /** Processes and threads. */
+  /** The number of processes and threads. */
   readonly tasks: number;
   readonly cpuSeconds: number;
 };
 
 /** The kernel reports CPU time in this unit on every architecture that Node.js supports. */
 const ticksPerSecond = 100;
-/** The kernel's memory for a file without content, with its name. */
+/** The memory that the kernel needs for an empty file and its name. */
 const bytesOfInode = 2048;
-/** The default size of the buffer of a Unix socket. The kernel does not report how full it is. */
+/** The default size of a Unix socket's buffer. It is counted as full, because the kernel does not report its use. */
 const bytesOfSocket = 212_992;
 
 type UsageOptions = {
-  /** File systems in memory that the processes use, as they see them. */
+  /** The paths, inside the sandbox, of the file systems in memory that the processes use. */
   readonly folders: readonly string[];
-  /** Memory is summed exactly only if the estimate, which counts shared pages more than once, exceeds this. */
+  /** If the estimate of the memory exceeds this, an exact sum is made. The estimate counts shared pages repeatedly. */
   readonly exactAboveBytes: number;
-  /** If there are more processes, only their number is returned, because to read all takes too long. */
+  /** If there are more processes, only their number is returned, because reading all of them takes too long. */
   readonly maxProcesses: number;
 };
 
 /**
- * Sums what the process `pid` and all its descendants use. Memory is the sum of their proportional set sizes, the files
- * of `folders`, and the buffers of sockets. Processes that end meanwhile count as nothing.
+ * Sums the resources of the process `pid` and all its descendants. Memory is the sum of their proportional set sizes,
+ * the files in `folders`, and the buffers of sockets. Processes that end during the measurement count as 0.
  */
 export function measureUsage(pid: number, { folders, exactAboveBytes, maxProcesses }: UsageOptions): ProcessUsage {
   const pids = descendantsOf(pid);
@@ -43,7 +43,7 @@ export function measureUsage(pid: number, { folders, exactAboveBytes, maxProcess
   };
 }
 
-/** Stops if the sum exceeds the limit, because the kernel needs a while for each process. */
+/** Stops as soon as the sum exceeds the limit, because the kernel is slow to answer for each process. */
 function sumProportions(pids: readonly number[], files: number, exactAboveBytes: number): number {
   let bytes = files;
   for (const pid of pids) {
@@ -59,7 +59,7 @@ function pageBytes(): number {
   return knownPageBytes;
 }
 
-/** Kernels without this option list no children, and older ones than 4.14 do not sum proportional set sizes. */
+/** Some kernels do not list children. Kernels older than 4.14 do not sum proportional set sizes. */
 const listsChildren = existsSync(`/proc/self/task/${process.pid}/children`);
 const sumsProportions = existsSync('/proc/self/smaps_rollup');
 

@@ -9,9 +9,9 @@ export type SandboxProcess = {
   readonly start: StartOfCode;
   readonly mechanism: Mechanism;
   readonly kill: () => void;
-  /** Called periodically while the process runs. Returns the limit that all its processes exceed together, if any. */
+  /** Called periodically while the process runs. Returns the limit that its processes together exceed, if any. */
   readonly exceeded: () => CodeResult['limit'];
-  /** Whether the kernel ended a process of the sandbox because all of them together took too much memory. */
+  /** Whether the kernel ended a process because all processes of the sandbox together took too much memory. */
   readonly isOutOfMemory: () => boolean;
   /** Removes what remains of a process that has ended or was killed. */
   readonly cleanUp: (wasKilled: boolean) => Promise<void>;
@@ -24,10 +24,10 @@ export function requireStarted({ start, notStarted }: SandboxProcess, { failure,
     throw notStarted(failure?.message ?? (lastLine(start.before) || `exit code ${status}`), failure ?? undefined);
 }
 
-/** The most that a process may wait until its use of memory, tasks and CPU time is read again. */
+/** The interval at which the use of memory, tasks and CPU time is read. */
 const watchMs = 50;
 
-/** Reads what the processes use until `stop` is called, and calls `end` if they exceed a limit together. */
+/** Measures the processes until `stop` is called. Calls `end` if the processes together exceed a limit. */
 export function watchUsage(
   { exceeded }: SandboxProcess,
   end: (limit: NonNullable<CodeResult['limit']>) => void,
@@ -39,7 +39,7 @@ export function watchUsage(
   return { stop: () => clearInterval(timer) };
 }
 
-/** The signal of a process that used more CPU time than its limit. A shell reports it as this status. */
+/** The exit status with which a shell reports SIGXCPU, the signal for too much CPU time. */
 const statusOfCpuTime = 152;
 
 export function endOf(

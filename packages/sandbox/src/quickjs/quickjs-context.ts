@@ -54,8 +54,8 @@ export function isOutOfMemory(error: string | null): boolean {
 }
 
 /**
- * Returns the length of a string of the interpreter. It is checked before the string is copied, because the copy is not
- * in the memory of the interpreter.
+ * Returns the length of a string of the interpreter. Check the length before you copy the string, because the memory of
+ * the copy is not limited.
  */
 export function lengthOf(context: QuickJSContext, text: QuickJSHandle): number {
   return context.getProp(text, 'length').consume((length) => context.getNumber(length));
@@ -113,7 +113,7 @@ function giveInput(context: QuickJSContext, stdin: string): void {
   value.dispose();
 }
 
-/** The maximum length of a message of an error. A longer one is not copied out of the interpreter. */
+/** The maximum length of an error message. A longer message is not copied out of the interpreter. */
 const maxMessageCharacters = 4_000_000;
 
 /** Returns the thrown value in readable form. Disposes of the handle. */

@@ -16,8 +16,7 @@ import type { QuickjsAnswer, QuickjsReply, QuickjsRequest } from './quickjs-thre
 const graceMs = 250;
 
 /**
- * The thread is replaced after a run whose interpreters took more memory than this, because V8 does not return their
- * memory until it needs to.
+ * The thread is replaced after a run whose interpreters took more memory than this, because V8 frees their memory late.
  */
 const maxKeptBytes = 48 * 1024 * 1024;
 

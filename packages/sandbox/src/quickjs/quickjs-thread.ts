@@ -65,7 +65,7 @@ async function answer(request: QuickjsRequest): Promise<QuickjsReply> {
   return { answer: answered, memoryBytes: bytesOf(modules.asking) + bytesOf(modules.answering) };
 }
 
-/** An interpreter whose memory did not grow serves again, because to load one takes longer than most programs. */
+/** A module whose memory did not grow is used again, because loading takes longer than most programs. */
 let kept: { readonly quickjs: QuickJSWASMModule; readonly megabytes: number } | null = null;
 
 async function answerProgram(request: ProgramRequest): Promise<QuickjsReply> {
@@ -91,10 +91,10 @@ function bytesOf(quickjs: QuickJSWASMModule): number {
 }
 
 /**
- * Loads an interpreter with separate memory, which cannot grow over its maximum. QuickJS compiled to WebAssembly does
- * not know the sizes of its allocations, so its own limit only stops single allocations that are too large. The cast
- * of the variant is needed because the types describe the CommonJS build, in which the default import is an object that
- * contains the variant.
+ * Loads QuickJS as a module with separate memory, which cannot grow beyond its maximum. QuickJS has a memory limit too,
+ * but in WebAssembly it does not know the sizes of its allocations, so that limit stops only single allocations that
+ * are too large. The cast of the variant is needed because the types describe the CommonJS build, in which the default
+ * import is an object that contains the variant.
  */
 function loadModule(megabytes: number): Promise<QuickJSWASMModule> {
   return newQuickJSWASMModuleFromVariant(
@@ -106,7 +106,7 @@ function loadModule(megabytes: number): Promise<QuickJSWASMModule> {
 }
 
 const pagesOfMegabyte = 16;
-/** The memory that the compiled interpreter requires at its start, and the most that it can address, in pages. */
+/** The memory, in pages, that the compiled interpreter requires at its start, and the maximum that it can address. */
 const minPages = 256;
 const maxPages = 32_768;
 
@@ -174,7 +174,7 @@ const webAssembly = (
     };
   }
 ).WebAssembly;
-// The module is compiled once, because there are many interpreters.
+// QuickJS is compiled once for all modules.
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 const compiled = await webAssembly.compile(await readFile(wasm));
 parentPort?.on('message', (request: QuickjsRequest) => {
