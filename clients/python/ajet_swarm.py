@@ -183,7 +183,7 @@ class SwarmClient:
         `init_messages`, `metadata`.
 
         A list that differs from that of the run replaces it: groups that were drawn before keep their tasks, and new
-        groups come from the new list. With `replace_tasks=True`, even a list that a newer one has replaced comes back.
+        groups come from the new list. A list that a newer one has replaced is refused unless `replace_tasks` is True.
 
         With `portable=False`, the content of the tasks is not sent to the server, so only clients with the same tasks
         can run them. `split` is "train" or "evaluation".
@@ -200,7 +200,7 @@ class SwarmClient:
                     is_last = part[-1] is rows[-1]
                     answer = self._ask("POST", "/tasks", {"tasks": part, **table, **({"total": len(rows)} if is_last else {})})
                 return answer
-            except SwarmError as error:  # a server that was started again asks for all parts
+            except SwarmError as error:  # after a restart, the server asks for all parts again
                 tries += 1
                 if error.code != "tasks_missing" or tries == 10:
                     raise

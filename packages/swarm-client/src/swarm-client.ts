@@ -66,8 +66,8 @@ export type SwarmRunOptions = {
   /** If false, the content of tasks stays here, and only clients that bring them can run them. Default: true. */
   readonly portable?: boolean;
   /**
-   * Whether to go back to a list of tasks that a newer one has replaced. Default: false, so that a client that was
-   * started with old tasks is refused. A list that the run has never had replaces its list in any case.
+   * Whether the client may bring back a list of tasks that a newer list has replaced. Default: false, so a client that
+   * was started with old tasks is refused. A list that is new to the run always replaces the run's list.
    */
   readonly replaceTasks?: boolean;
   /** The maximum number of concurrent episodes. Default: 16. */
@@ -145,9 +145,9 @@ export class SwarmClient {
     this.#transport.abandon(episodeId, { client: this.client, reason });
 
   /**
-   * Sends the whole list of tasks to the server. The answer says how many were new, and how many the server had already.
-   * A list that differs from that of the run replaces it: groups that were drawn before keep their tasks, and new groups
-   * come from the new list.
+   * Sends the whole list of tasks to the server. The answer says how many were new, and how many the server already
+   * had. A list that differs from the run's list replaces it. Groups that were drawn before keep their tasks, and new
+   * groups come from the new list.
    */
   async addTasks(
     tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,

@@ -197,7 +197,7 @@ type Create<Config extends CommonConfig> = Pick<StandbyOptions<Config>, 'composi
 
 /**
  * Creates the configuration of a run. Throws WireError `unknown_config` for unknown keys, and for keys that belong to
- * the clients. Throws `code_refused` for values that reach outside of the settings, unless `allowsCode` is set.
+ * the clients. Throws `code_refused` for values that name code, files or addresses, unless `allowsCode` is set.
  */
 function create<Config extends CommonConfig>(
   { composition, dir, allowsCode = false }: Create<Config>,

@@ -89,7 +89,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     ...(takeOver !== undefined && { takesOver: takeOver }),
   });
   const name = run.folder.dir.split(path.sep).slice(-2).join('/');
-  let takesOver = takeOver ?? false; // only at the start: a server that was taken over must not take the store back
+  let takesOver = takeOver ?? false; // only at the start, because a server must not take back a store that it lost
   let server: SwarmServer | undefined;
   let follower: RunFollower | undefined;
   const onRecorded = (policy: string, event: RecordedEvent): void => follower?.wake(policy, event);

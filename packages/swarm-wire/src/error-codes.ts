@@ -53,7 +53,7 @@ export type ErrorCode = keyof typeof errorStatus;
 
 export const errorCodes = Object.keys(errorStatus) as readonly ErrorCode[];
 
-/** What each code means, for the OpenAPI document. */
+/** The meaning of each code. The OpenAPI document has these sentences. */
 export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   invalid_json: 'The body is not JSON in UTF-8.',
   invalid_request: 'A field, a parameter or a header is missing, unknown or has another type.',

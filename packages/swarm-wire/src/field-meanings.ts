@@ -1,6 +1,6 @@
 /**
- * What a field means if its schema does not say it. These names mean the same everywhere in the protocol. The OpenAPI
- * document describes every field: by its schema, or by this table.
+ * The meanings of fields whose schemas do not describe them. Each name means the same everywhere in the protocol. The
+ * OpenAPI document describes every field with its schema or with this table.
  */
 export const fieldMeanings: Readonly<Record<string, string>> = {
   account: 'The number of episodes by their state. `acknowledged` is the sum of all states but `running`.',

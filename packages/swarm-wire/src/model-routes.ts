@@ -1,8 +1,8 @@
 import { wishes, type Protocol } from '@agentjet/core/parameters';
 
 /**
- * The routes of model calls. They speak the protocols of OpenAI and Anthropic, under the `base_url` of a claimed
- * episode. Their parameters are those of the table that the endpoint reads.
+ * A route of model calls. The routes use the protocols of OpenAI and Anthropic, under the `base_url` of a claimed
+ * episode. Their parameters come from the same table as the parameters of the endpoint.
  */
 export type CallRoute = {
   readonly method: 'get' | 'post';
@@ -56,7 +56,7 @@ export const modelRoutes: readonly CallRoute[] = [
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Describes the parameters of a protocol that are not refused, by their names at the top of the body. */
+/** Describes the accepted parameters of a protocol, by the names of their fields at the top of the body. */
 export function parametersOf(protocol: Protocol): Readonly<Record<string, JsonSchema>> {
   const found: Record<string, JsonSchema> = {};
   for (const { wish, note, treatment, names } of wishes) {

@@ -93,7 +93,7 @@ const answerWords: Readonly<Record<string, string>> = {
   503: 'The server takes no work now.',
 };
 
-/** Describes the errors of a route by status. Each lists its codes with their meanings. */
+/** Describes the errors of a route by status. Each status lists its codes with their meanings. */
 function describeErrors(codes: readonly ErrorCode[]): Json {
   const statuses = [...new Set(codes.map((code) => errorStatus[code]))].sort((a, b) => a - b);
   return Object.fromEntries(
@@ -115,7 +115,7 @@ function describeErrors(codes: readonly ErrorCode[]): Json {
   );
 }
 
-/** Describes a model call. Its agent is in the path, or in headers. */
+/** Describes a model call. The agent is named in the path, or in headers. */
 function describeCall(
   { method, path, summary, protocol, required = [] }: CallRoute,
   agentIn: 'agent' | 'headers',
@@ -224,7 +224,7 @@ function toParameter(
   };
 }
 
-/** Converts a schema. A field without a description gets the meaning of its name. */
+/** Converts a schema to JSON Schema. A field without a description gets the meaning of its name. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output' = 'output'): Json {
   const { $schema: _schema, ...rest } = z.toJSONSchema(schema, { io });
   return withMeanings(rest) as Json;
@@ -244,7 +244,7 @@ function withMeanings(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** `post /episodes/{id}/end` becomes `postEpisodesEnd`, and `get /episodes/{id}` becomes `getEpisodesById`. */
+/** Converts `post /episodes/{id}/end` to `postEpisodesEnd`, and `get /episodes/{id}` to `getEpisodesById`. */
 function toOperationId(method: string, path: string): string {
   const parts = path.split('/').filter((part) => part !== '' && part !== 'v1');
   const words = parts.flatMap((part, index) => {

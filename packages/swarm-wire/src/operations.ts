@@ -99,7 +99,7 @@ export const roles = ['observer', 'worker', 'commander'] as const;
 
 const limit = z.number().int().positive();
 
-/** Without a limit, a worker's and an observer's key gets the default of the server. */
+/** If a limit is absent, the key of a worker or an observer gets the default of the server. */
 const keyLimitsSchema = z.strictObject({
   requests_per_second: limit
     .optional()
@@ -187,7 +187,7 @@ const waitReasons = [
   'disk',
 ] as const;
 
-/** The progress of one policy. The fields are optional, because an earlier server does not send them. */
+/** The progress of one policy. The fields are optional, because older servers do not send them. */
 const progress = {
   waits_for: z
     .strictObject({
@@ -299,7 +299,7 @@ export const trainingEventSchema = z.strictObject({
   problem: z.string().optional().describe('For `failed`: why training stopped, and how to restart it.'),
 });
 
-/** The clients that were heard of lately. */
+/** The clients that have sent a request lately. */
 export const clientsAnswerSchema = z.strictObject({
   clients: z
     .array(

@@ -20,8 +20,8 @@ export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Va
 }
 
 /**
- * Parses the parameters of a query, or headers. Throws WireError `invalid_request`, whose message has the name, the
- * value and the problem.
+ * Parses query parameters or headers. Throws WireError `invalid_request`. The message names the parameter, its value
+ * and the problem.
  */
 export function parseStrings<Value>(
   schema: z.ZodType<Value>,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Schemas of query parameters and of headers, which arrive as strings. */
 
-/** Digits. The OpenAPI document describes them as a whole number. */
+/** A string of digits. The OpenAPI document describes it as a whole number. */
 const wholeNumber = z
   .string()
   .regex(/^\d{1,15}$/, 'it must be a whole number from 0')
@@ -27,7 +27,7 @@ export const episodesQuerySchema = z.strictObject({
   limit: wholeNumber.optional().describe('The number of episodes, at most 1,000. Default: 100.'),
 });
 
-/** Selects groups. */
+/** The query for a list of groups. */
 export const groupsQuerySchema = z.strictObject({
   state: oneOf(['unscored', 'open'])
     .optional()
@@ -81,12 +81,13 @@ export const commonHeaders = z.object({
   'x-request-id': z.string().optional().describe('An id for the log of the server. An error has it as a header too.'),
 });
 
-/** Headers of model calls that have no agent in their address, and of repeated calls. */
+/** Headers that every model call may have. */
 export const callHeaders = z.object({
   'idempotency-key': z.string().optional().describe('An id of the call. A repeated call gets the recorded answer.'),
   'x-ajet-train': z.literal('false').optional().describe('`false`: the answer is not trained.'),
 });
 
+/** Headers that name the agent of a model call whose address does not name it. */
 export const agentHeaders = z.object({
   'x-ajet-agent': z.string().max(200).optional().describe('The name of the agent. Default: agent.'),
   'x-ajet-target': z.string().max(200).optional().describe('The target that learns from the call. Default: the agent.'),

@@ -19,10 +19,10 @@ export type Route = {
   /** Headers of the request, in addition to those of every request. */
   readonly headers?: z.ZodObject;
   readonly request?: z.ZodType;
-  /** The JSON of each answer. Undefined if the answer is not JSON; `media` then names its type. */
+  /** The JSON of each answer, by status. Undefined if the answer is not JSON. `media` then names the type. */
   readonly answers: Readonly<Record<number, z.ZodType | undefined>>;
   readonly media?: string;
-  /** The errors of this route, in addition to those that its role and its body bring. */
+  /** The errors of this route, in addition to the errors of its role and its body. */
   readonly errors?: readonly ErrorCode[];
 };
 

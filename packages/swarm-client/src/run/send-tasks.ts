@@ -2,8 +2,8 @@ import { WireError, type TasksAnswer, type TasksRequest } from '@agentjet/swarm-
 import type { TableOptions, TaskBook } from './task-book.js';
 
 /**
- * Sends a list of tasks in parts. The server keeps parts in memory, so it asks for all of them again if it was started
- * again meanwhile.
+ * Sends a list of tasks in parts. The server keeps the parts in memory, so a restarted server asks for all of them
+ * again.
  */
 export async function sendTasks(
   book: TaskBook,
@@ -20,7 +20,10 @@ export async function sendTasks(
   }
 }
 
-/** Other programs may send lists at the same time, and the server then forgets the oldest one. */
+/**
+ * The maximum number of times that a list is sent. The server may forget it if other programs send lists at the same
+ * time.
+ */
 const mostTries = 10;
 
 async function sendAll(

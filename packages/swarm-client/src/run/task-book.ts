@@ -35,7 +35,7 @@ export class TaskBook {
 
   /**
    * Returns the client's own task, or the content that the server has. Undefined if neither exists. If the tasks of the
-   * run were replaced, `hash` is that of the version that the episode has, which may not be the client's.
+   * run were replaced, `hash` identifies the version that the episode has. The client's task may be another version.
    */
   find(taskId: string, known: WireTask | undefined, hash?: string): Task | undefined {
     const own = this.#tasks.get(taskId);
@@ -49,7 +49,7 @@ export class TaskBook {
     return hash;
   }
 
-  /** Returns a name for the whole list, which all of its parts have. */
+  /** Returns a name for the whole list. Each part is sent with this name. */
   get #list(): string {
     const rows = [...this.#tasks.values()].map((task) => [task.taskId, this.#hashOf(task)]);
     return hashOf(JSON.stringify(rows));

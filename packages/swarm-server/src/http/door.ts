@@ -44,7 +44,7 @@ export class Door {
       return context.json((await route(swarm, context, key)) as object);
     };
 
-  /** Creates a handler for a route with parameters in its query. It refuses parameters that the schema does not have. */
+  /** Creates a handler for a route with query parameters. The handler refuses parameters that are not in the schema. */
   ask = <Query>(
     role: Role,
     schema: z.ZodType<Query>,
@@ -95,7 +95,7 @@ export class Door {
 type Keys = {
   readonly needsKey?: boolean | undefined;
   readonly ownKey?: string | undefined;
-  /** Default: a limiter of this door. */
+  /** Default: a limiter for this door only. */
   readonly limiter?: KeyLimiter | undefined;
 };
 
@@ -114,7 +114,7 @@ export type WriteRoute<Body> = (
   more: { readonly context: Context; readonly key: StoredKey | undefined },
 ) => Promise<unknown>;
 
-/** Reads the headers of a schema. Throws WireError `invalid_request`. */
+/** Reads the headers that a schema describes. Throws WireError `invalid_request`. */
 export const readHeaders = <Headers>({ req }: Context, schema: z.ZodType<Headers>): Headers =>
   parseStrings(schema, req.header());
 
@@ -151,8 +151,8 @@ export function requireBounds(reward: number | null, key: StoredKey | undefined)
 }
 
 /**
- * Throws WireError `reward_out_of_bounds` if an agent's rewards of turns and of the episode could add up to more, or to less,
- * than the key allows.
+ * Throws WireError `reward_out_of_bounds` if an agent's rewards of turns and of the episode could add up to more, or to
+ * less, than the key allows.
  */
 export function requireSum({ reward, rewards = {}, turn_rewards = [] }: EndRequest, key: StoredKey | undefined): void {
   if (key?.rewardBounds === undefined || turn_rewards.length === 0) return;
@@ -219,7 +219,7 @@ export function answerError(context: Context, error: unknown, log: Log = logToCo
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);
 }
 
-/** Without a log, only defects are shown. */
+/** The default log. It shows only defects of the server. */
 const logToConsole: Log = ({ message, code }) => {
   if (code === 'failed') console.error(message);
 };

@@ -22,7 +22,7 @@ function open(limits?: StoredKey['limits'], role: StoredKey['role'] = 'worker') 
 describe('the limits of a key', () => {
   it('refuse requests above the rate until the time that the refusal names', () => {
     const { clock, limiter, key } = open({ requests_per_second: 2 });
-    for (let count = 0; count < 8; count++) limiter.take(key, 0); // four seconds of its rate
+    for (let count = 0; count < 8; count++) limiter.take(key, 0); // uses up four seconds of the key's rate
     const asked = (): number => {
       try {
         limiter.take(key, 0);

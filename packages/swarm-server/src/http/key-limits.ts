@@ -14,12 +14,12 @@ export const defaultKeyLimits: Required<KeyLimits> = {
 /** The number of episodes that a worker's key may run at the same time, if it has no `max_episodes`. */
 export const defaultOpenEpisodes = 256;
 
-/** A key may save up this many seconds of its rates, so that a burst is answered. */
+/** A key can send a burst as large as its rates allow in this many seconds. */
 const burstSeconds = 4;
 
 type Usage = { requests: number; bytes: number; atMs: number; streams: number; readonly metrics: Set<string> };
 
-/** Counts what each key uses. A key that was replaced by one of the same name has new counts. */
+/** Counts the requests, streams and metrics of each key. A new key with an old name starts with new counts. */
 export class KeyLimiter {
   readonly #usage = new Map<string, Usage>();
   readonly #now: () => number;
@@ -29,7 +29,7 @@ export class KeyLimiter {
   }
 
   /**
-   * Counts a request with a body of this size. A request is refused only if the key has used up its rate before, so a
+   * Counts a request with a body of this size. A request is refused only if earlier requests used up the rate, so a
    * single body may be larger than the rate of a second.
    * @throws WireError `too_many_requests`
    */
@@ -49,7 +49,7 @@ export class KeyLimiter {
   }
 
   /**
-   * Counts a stream of events. Call the returned function when it ends.
+   * Counts a stream of events. Call the returned function when the stream ends.
    * @throws WireError `too_many_streams`
    */
   openStream(key: StoredKey | undefined): () => void {
@@ -71,7 +71,7 @@ export class KeyLimiter {
   }
 
   /**
-   * Checks the metadata and the names of metrics of an end.
+   * Checks the size of an end's metadata, and counts the names of its metrics.
    * @throws WireError `metadata_too_large`, `too_many_metrics`
    */
   requireEnd(key: StoredKey | undefined, { metadata, log_metrics: logged, parts = {} }: EndRequest): void {
@@ -104,7 +104,7 @@ export class KeyLimiter {
   }
 }
 
-/** Returns the limits of a key, or undefined if nothing of it has to be counted. */
+/** Returns the limits of a key, or undefined if the key has none. */
 function limitsOf(key: StoredKey | undefined): KeyLimits | undefined {
   if (key === undefined) return undefined;
   return key.role === 'commander' ? key.limits : { ...defaultKeyLimits, ...key.limits };

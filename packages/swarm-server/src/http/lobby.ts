@@ -21,7 +21,7 @@ export type LobbyOptions = {
    * commander's key.
    */
   readonly keep: (asked: RunRequest, by: string) => Promise<string>;
-  /** Gets the requests that the server failed to answer. Default: stderr. */
+  /** Logs the requests that the server failed to answer. Default: stderr. */
   readonly log?: Log | undefined;
 };
 

@@ -59,7 +59,7 @@ export class ModelApp {
     return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
   }
 
-  /** Counts a call for the key that claimed its episode. Throws WireError `too_many_requests`. */
+  /** Counts a call against the limits of the key that claimed its episode. Throws WireError `too_many_requests`. */
   #count({ context: { ledger } }: Swarm, episodeId: string, context: Context): void {
     const { keyName } = ledger.episode(episodeId);
     const stored = keyName === undefined ? undefined : ledger.state.keys.get(keyName);
@@ -89,7 +89,7 @@ export class ModelApp {
 
 export type ModelAppOptions = {
   readonly maxBodyBytes?: number;
-  /** Counts the calls for the keys that claimed their episodes. */
+  /** Counts each call against the limits of the key that claimed its episode. */
   readonly limiter?: KeyLimiter;
 };
 

@@ -8,7 +8,7 @@ import type { SwarmAppOptions } from './swarm-app.js';
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo' | 'runDisk' | 'name'> & {
   /**
-   * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
+   * `onLost` is called if a heartbeat cannot be written, because another server has the store or its disk fails.
    */
   readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
   /** Opens a trainer each time the swarm is opened. The trainer then loads the newest checkpoint. */
@@ -21,28 +21,28 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
     onFailure: (error: unknown, policy: string) => void,
   ) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
-  /** How long a server that was taken over waits for a step that is being made. Default: 2 seconds. */
+  /** The time that a server waits for a running step after another server took its store over. Default: 2 seconds. */
   readonly stepPatienceMs?: number;
   /** The settings of policies that differ from `settings`. */
   readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
   /** The commander's key of a new run. Default: a new key that is shown once. */
   readonly firstKey?: StoredKey | undefined;
-  /** Who began the run from another machine. The audit records this once. */
+  /** The operator who began the run from another machine. The audit records this once. */
   readonly begun?: Begun | undefined;
   /** Default: the loopback address. */
   readonly hostname?: string;
   readonly port?: number;
-  /** Files of a certificate and its key. */
+  /** The files of a certificate and of its key. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Whether a proxy in front of the server uses TLS. */
   readonly isBehindProxy?: boolean;
   readonly app?: SwarmAppOptions;
   readonly onNotice?: Notice;
-  /** Gets a line for each failure, each lost episode, each order and each step. */
+  /** Called with a line for each failure, each lost episode, each order and each step. */
   readonly onLog?: Log;
   /**
-   * Called if a model, a trainer or the store fails. Nothing is opened again then, and you have to close the server.
-   * Default: the server opens what failed again.
+   * Called if a model, a trainer or the store fails. The server then opens nothing again, and you have to close it.
+   * Default: the server opens the failed part again.
    */
   readonly onFatal?: ((error: unknown) => void) | undefined;
 };

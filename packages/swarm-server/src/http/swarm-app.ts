@@ -102,11 +102,13 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
 
 export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
-  /** Counts what each key uses. Default: a limiter of these routes only. */
+  /** Limits the use of each key. Default: a limiter for these routes only. */
   readonly limiter?: KeyLimiter;
   /** If false, every request may do everything. This is allowed only for a server that listens on loopback. */
   readonly needsKey?: boolean;
-  /** Whether a proxy in front of the server sets the headers `x-forwarded-proto` and `x-forwarded-host`. Default: false. */
+  /**
+   * Whether a proxy in front of the server sets the headers `x-forwarded-proto` and `x-forwarded-host`. Default: false.
+   */
   readonly isBehindProxy?: boolean;
   /** A key that is kept in memory only, for a client in the process of the server. It may do everything. */
   readonly ownKey?: string;
@@ -121,14 +123,14 @@ export type SwarmAppOptions = {
   readonly standby?: StandbyRun;
   /** The folders of the checkpoints that commanders may download. */
   readonly checkpoints?: CheckpointDirs;
-  /** Folders whose free space the metrics show, by name. */
+  /** The folders, by name, whose free disk space the metrics show. */
   readonly disks?: Readonly<Record<string, string>>;
   readonly telemetry?: Telemetry;
-  /** Gets the requests that the server failed to answer. Default: stderr. */
+  /** Logs the requests that the server failed to answer. Default: stderr. */
   readonly log?: Log;
 };
 
-/** Whether the server takes work: not while it recovers or drains, and not after it has failed. */
+/** Returns whether the server accepts work. It accepts none while it recovers or drains, and after it has failed. */
 function readyState(swarm: Swarm | undefined): { readonly ok: boolean; readonly state: ServerState } {
   if (swarm === undefined) return { ok: false, state: 'recovering' };
   const state = swarm.context.intake.isClosing ? 'draining' : swarm.describe().state;

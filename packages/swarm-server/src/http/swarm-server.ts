@@ -128,7 +128,7 @@ class SwarmLoop {
   readonly #waiting = new Set<() => void>();
   #isOver = false;
   #taken: StoreError | undefined;
-  /** The store cannot be opened again, because its disk is full. */
+  /** The error of a store that cannot be opened again, because its disk is full. */
   #full: StoreError | undefined;
   #tellTaken: (error: StoreError) => void = () => undefined;
   readonly deposed = new Promise<StoreError>((resolve) => {
@@ -255,8 +255,8 @@ class SwarmLoop {
   }
 
   /**
-   * Waits for the end of the training, and releases the model and the store. If another server has taken the store over,
-   * a step that is being made does not matter any more, so the wait is short.
+   * Waits until the training ends, and releases the model and the store. If another server has taken the store over, a
+   * running step no longer matters, so the wait is short.
    */
   async #settle(swarm: Swarm | undefined): Promise<void> {
     const settled = swarm?.closed().then(() => this.#release());
@@ -336,7 +336,7 @@ class SwarmLoop {
     if (this.#swarm === swarm) swarm.close();
   }
 
-  /** Opens no other swarm. */
+  /** Ends the server: it opens no other swarm after this. */
   #giveUp(error: StoreError): void {
     this.#taken = error;
     this.#isOver = true;

@@ -3,15 +3,15 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import type { ClaimAnswer, EndRequest } from '@agentjet/swarm-wire';
 import type { SwarmMeter } from '../swarm/swarm-options.js';
 
-/** Seconds of a request of a client: a few milliseconds, unless it waits for a place, a disk or new weights. */
+/** In seconds. A client's request takes a few milliseconds, unless it waits for a place, a disk or new weights. */
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const callBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const stepBuckets = [1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 const rewardBuckets = [-1, -0.5, 0, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
 
 /**
- * The metrics that are counted while a server works: durations, rewards and errors. They begin anew with the process,
- * and survive a recovery.
+ * The metrics that a server counts while it works: durations, rewards and errors. A restart of the process resets them.
+ * A recovery does not.
  */
 export class Telemetry {
   readonly registry = new Registry();

@@ -1,6 +1,6 @@
 export type LogLevel = 'info' | 'warn' | 'error';
 
-/** What a log line says. The ids name what it is about. */
+/** A log line. The ids say what the line is about. */
 export type LogEntry = {
   readonly level: LogLevel;
   readonly message: string;
@@ -10,7 +10,7 @@ export type LogEntry = {
   readonly client?: string | undefined;
   /** The name of the key. */
   readonly key?: string | undefined;
-  /** The id of the request, which its answer has as `x-request-id`. */
+  /** The id of the request. The answer has it as the header `x-request-id`. */
   readonly request?: string | undefined;
   /** The code of the error. */
   readonly code?: string | undefined;

@@ -7,7 +7,7 @@ export const requestIdHeader = 'x-request-id';
 
 const clients = new WeakMap<Context, string>();
 
-/** Notes the client of a request, so that the log can name it if the request fails. */
+/** Notes the client of a request, so that the log can name the client if the request fails. */
 export function noteClient(context: Context, body: unknown): void {
   const client = (body as { readonly client?: unknown } | null)?.client;
   if (typeof client === 'string') clients.set(context, client);
@@ -19,8 +19,8 @@ export function requestIdOf(given: string | undefined): string {
 }
 
 /**
- * Logs a request that the server failed to answer, and gives its answer the id that the log names. Requests that the
- * client has to correct are counted in the metrics and are not logged.
+ * Logs a request that the server failed to answer. The answer to every failed request gets the id of the request. A
+ * request that the client has to correct is not logged, only counted in the metrics.
  */
 export function logFailure(context: Context, error: unknown, log: Log): void {
   const request = requestIdOf(context.req.header(requestIdHeader));

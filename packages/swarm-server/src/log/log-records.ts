@@ -2,7 +2,7 @@ import type { LedgerRecord, LedgerState } from '@agentjet/ledger';
 import type { NewestStep } from '../swarm/policy-progress.js';
 import type { LogEntry } from './log-entry.js';
 
-/** The log lines about the records of a swarm: what failed, what operators ordered, and what was made. */
+/** Log lines about the records of a swarm: failures, orders of operators, checkpoints, evaluations and steps. */
 
 /** Episodes that are dropped for these reasons were lost. All other drops are decisions of the server. */
 const losses: ReadonlySet<string> = new Set(['lease_expired', 'outage', 'replay_mismatch', 'machine_restarted']);
@@ -49,7 +49,7 @@ function idsOf(episode: string, episodes: LedgerState['episodes']): Pick<LogEntr
   return { episode, client: episodes.get(episode)?.client };
 }
 
-/** Reads the error of an end. The content of a record is not typed. */
+/** Returns the error of an end as text. The content of a record has no type. */
 function errorOf(content: unknown): string | undefined {
   const { error } = (content ?? {}) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
   return typeof error?.message === 'string' ? `${String(error.code)}: ${error.message}` : undefined;

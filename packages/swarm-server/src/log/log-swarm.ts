@@ -18,7 +18,7 @@ export function logRecords(swarm: Swarm, log: Log): void {
   });
 }
 
-/** Logs each step, in addition to measuring it. */
+/** Returns a meter that also logs each step. */
 export function withLog(meter: SwarmMeter, log: Log | undefined): SwarmMeter {
   if (log === undefined) return meter;
   return {

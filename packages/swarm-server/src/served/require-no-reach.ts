@@ -4,13 +4,13 @@ import { createPolicyConfigs } from './policy-configs.js';
 
 type Own = {
   readonly composition: ConfigComposition;
-  /** The values that the server has itself. They are allowed. */
+  /** The server's own values. They are allowed. */
   readonly own: CommonConfig;
 };
 
 /**
- * Refuses a configuration from another machine that reaches outside of the settings: code, programs, files, folders,
- * addresses, environment variables. The settings of each policy are checked too.
+ * Refuses a configuration from another machine if it names code, programs, files, folders, addresses or environment
+ * variables. The settings of each policy are checked too.
  * @throws WireError `code_refused`
  */
 export function requireNoReach(config: CommonConfig, { composition, own }: Own): void {

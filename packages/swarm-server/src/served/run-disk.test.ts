@@ -18,7 +18,7 @@ it('knows an error of a full disk, and waits for room for the largest checkpoint
     const full = Object.assign(new Error('write'), { code: 'ENOSPC' });
     expect(disk.problemOf(new Error('Cannot write metrics', { cause: full }))).toContain(`${dir} is full`);
     expect(disk.problemOf(new Error('The engine failed.'))).toBeUndefined();
-    expect(disk.hasRoom()).toBe(false); // 10 for other files, and 5 for a checkpoint
+    expect(disk.hasRoom()).toBe(false); // it needs 10 for other files, and 5 for a checkpoint
     free = 15;
     expect(disk.hasRoom()).toBe(true);
     free = 0;

@@ -4,8 +4,8 @@ import { toErrorMessage } from '@agentjet/core';
 import type { RunDisk } from '../swarm/swarm-options.js';
 
 /**
- * Finds out whether training failed because the disk of the run folder is full, and whether there is room again: for the
- * largest checkpoint so far, and a part of the disk that ordinary files need.
+ * Finds out whether training failed because the disk of the run folder is full, and whether the disk has room again. It
+ * has room if the largest checkpoint so far fits, and some more space for ordinary files is free.
  */
 export function watchRunDisk(runDir: string, { readDisk = statfsSync }: RunDiskParts = {}): RunDisk {
   return {

@@ -20,7 +20,7 @@ type Client = {
   readonly hasLeft?: true;
 };
 
-/** A client that was heard of lately. */
+/** A client that has sent a request in the last 30 seconds, or whose claim still waits. */
 export type PresentClient = {
   readonly name: string;
   readonly revision: string;
@@ -92,7 +92,7 @@ export class ClientLives {
     return known === undefined || isNew;
   }
 
-  /** Forgets the clients that were silent for an hour. Their names are then free, and their revisions stay known. */
+  /** Forgets the clients that were silent for an hour. Their names become free, and their revisions stay known. */
   #forget(now: number): void {
     if (now - this.#forgotMs < forgetEveryMs) return;
     this.#forgotMs = now;
@@ -163,7 +163,7 @@ export class ClientLives {
     return !all || present.filter(({ endedAt = -1 }) => endedAt >= version).every(asks);
   }
 
-  /** Returns the clients that were heard of lately, in the order of their first requests. */
+  /** Returns the present clients in the order of their first requests. */
   present(): readonly PresentClient[] {
     const now = this.#now();
     return [...this.#clients].flatMap(([name, client]) => {

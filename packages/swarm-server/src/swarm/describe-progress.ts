@@ -2,7 +2,7 @@ import type { ServerAnswer } from '@agentjet/swarm-wire';
 import { describePlaces, describeWait } from './describe-waits.js';
 import type { SwarmContext } from './swarm-context.js';
 
-/** The progress of one policy: what its next step waits for, its places, and its newest step. */
+/** Describes the progress of one policy: what its next step waits for, its places, and its newest step. */
 export function describeProgress(context: SwarmContext): Pick<ServerAnswer, 'waits_for' | 'places' | 'newest_step'> {
   return {
     waits_for: describeWait(context),

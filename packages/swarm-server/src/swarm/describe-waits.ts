@@ -18,12 +18,12 @@ import { rulesOf } from './rules-of.js';
 import { isEmpty, isEnding, lookAt, ownSharesToDraw, shareNames } from './share-watch.js';
 import { flyingOf, hasPolicies, isComplete, roomOfStep, type SwarmContext } from './swarm-context.js';
 
-/** Says in words what the next step of a policy waits for. */
+/** This file says in words what the next step of a policy waits for. */
 
 type WaitAnswer = NonNullable<ServerAnswer['waits_for']>;
 type Wait = { readonly reason: WaitAnswer['reason']; readonly text: string };
 
-/** Returns what the policy waits for, and the seconds since it waits for this. */
+/** Returns what the policy waits for, and how many seconds it has waited for this. */
 export function describeWait(context: SwarmContext): WaitAnswer {
   const step = context.line.step + 1;
   const { reason, text } = findWait(context, `Step ${step}`);
@@ -31,7 +31,7 @@ export function describeWait(context: SwarmContext): WaitAnswer {
   return { reason, text, since_seconds: Math.round(since * 10) / 10 };
 }
 
-/** The filled places of the next batch, and all of its places. */
+/** Returns the number of filled places of the next batch, and of all its places. */
 export function describePlaces(context: SwarmContext): NonNullable<ServerAnswer['places']> {
   const { ledger, settings } = context;
   const { flight } = flyingOf(context);
@@ -45,7 +45,7 @@ function findWait(context: SwarmContext, step: string): Wait {
   return findOrder(context, step) ?? findWork(context, step) ?? findBatchWait(context, step);
 }
 
-/** A policy whose model is not open, or that an operator or the configuration has stopped. */
+/** Returns why the policy cannot make steps: a failure, a full disk, an operator's order, or the end of the run. */
 function findOrder(context: SwarmContext, step: string): Wait | undefined {
   const { health, weights, ledger, line } = context;
   const { isStopped, isPaused, isDraining } = ledger.state.operation;
@@ -72,7 +72,7 @@ function findOrder(context: SwarmContext, step: string): Wait | undefined {
   return undefined;
 }
 
-/** Work that the server does itself, and evaluations. */
+/** Returns the work of the server that the step waits for: a checkpoint, an update or an evaluation. */
 function findWork(context: SwarmContext, step: string): Wait | undefined {
   const { weights, line, evaluation, policies } = context;
   if (weights.phase === 'saving')
@@ -103,7 +103,7 @@ function placesOf({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): str
   return `${closed} of ${total} episodes have ended`;
 }
 
-/** A step whose groups are not complete. */
+/** Returns why the groups of the step are not complete or not taken. */
 function findBatchWait(context: SwarmContext, step: string): Wait {
   const flying = flyingOf(context);
   const rules = rulesOf(context);
@@ -131,7 +131,7 @@ function findBatchWait(context: SwarmContext, step: string): Wait {
   return { reason: 'groups', text: `${wanted}; ${episodesOf(context)}.` };
 }
 
-/** The reason why no episode of the missing groups runs, or can end. */
+/** Returns why no episode of the missing groups can run or end. */
 function findBlock(context: SwarmContext, wanted: string): Wait | undefined {
   const { ledger, store, tasks, lives } = context;
   if (!store.hasRoom())
@@ -166,7 +166,7 @@ function unscoredEpisodes(context: SwarmContext): number {
   return found;
 }
 
-/** Describes the missing groups by share. The last groups of a run are those that are being sampled. */
+/** Describes the missing groups by share. At the end of a run, only the groups that are being sampled are missing. */
 function toWanted(context: SwarmContext, missing: GroupsByShare): string {
   const { groups, trainable } = flyingOf(context).flight;
   const sampled = groups.size - trainable.size;
@@ -178,7 +178,7 @@ function toWanted(context: SwarmContext, missing: GroupsByShare): string {
   return parts.length === 0 ? 'more groups' : parts.join(' and ');
 }
 
-/** "5 episodes are open, the oldest for 40 s, of client X". */
+/** Returns a phrase such as "5 episodes are open, the oldest for 40 s, of client X". */
 function episodesOf({ ledger, lengths, lives }: SwarmContext): string {
   const { numRunning } = ledger;
   const { value: oldest } = ledger.running().next();

@@ -1,7 +1,7 @@
 import type { Store } from '@agentjet/ledger';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 
-/** Throws WireError `store_full` if the disk is nearly full. `refused`: what the server does not accept then. */
+/** Throws WireError `store_full` if the disk is nearly full. `refused` names the work that is refused. */
 export function requireRoom(store: Pick<Store, 'hasRoom'>, refused: string): void {
   if (store.hasRoom()) return;
   throw new WireError(
@@ -12,8 +12,8 @@ export function requireRoom(store: Pick<Store, 'hasRoom'>, refused: string): voi
 }
 
 /**
- * Accepts ends as long as they fit on a nearly full disk. An end that does not fit is refused before it changes anything,
- * because a commit that fails ends the swarm.
+ * Reserves room for ends on a nearly full disk. An end that does not fit is refused before it changes anything, because
+ * a failed commit ends the swarm.
  */
 export class EndRoom {
   readonly #store: Pick<Store, 'hasRoom' | 'hasRoomFor'>;
@@ -25,8 +25,8 @@ export class EndRoom {
   }
 
   /**
-   * Takes room for an end. Call the returned function when it is committed. `countTokens` returns the number of sampled
-   * tokens, and is called only on a nearly full disk. Throws WireError `store_full` if there is no room.
+   * Reserves room for an end. Call the returned function when the end is committed. `countTokens` returns the number of
+   * sampled tokens, and is called only on a nearly full disk. Throws WireError `store_full` if there is no room.
    */
   take(end: EndRequest, countTokens: () => number): () => void {
     if (this.#store.hasRoom()) return () => undefined; // the size of an end matters only on a nearly full disk
@@ -42,6 +42,6 @@ export class EndRoom {
   }
 }
 
-/** Id, log-probability, mask and position of a token in the sealed rows, with a margin. */
+/** The bytes of a token in the sealed rows: id, log-probability, mask and position, plus a margin. */
 const bytesOfToken = 64;
 const bytesOfRest = 4096;

@@ -349,8 +349,8 @@ export class EpisodeRoutes {
   }
 
   /**
-   * Returns the content of the group's task, unless the content stays at the client. After its table was replaced, the
-   * hash says which version of the task the group has.
+   * Returns the content of the group's task, unless the content stays at the client. If the table of the task was
+   * replaced, also returns the hash of the version that the group has.
    */
   #taskOf(group: Readonly<LedgerGroup>): Pick<ClaimedEpisode, 'task_hash'> & { readonly task: WireTask | undefined } {
     const { purpose, taskId, table = 0 } = group;

@@ -197,7 +197,7 @@ function openGroupsOf(context: SwarmContext, step: number, share: string): void 
   if (revision === undefined) return;
   const open = groupsOf(context, step).filter((group) => shareOf(group) === share);
   const known = new Set(open.map(({ draw }) => draw));
-  const version = open[0] && (open[0].table ?? 0); // an evaluation does not change its tasks
+  const version = open[0] && (open[0].table ?? 0); // an evaluation keeps the version of its first group
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
     const task = tasks.evaluationTask(index, share, version);
     if (task === undefined) return;

@@ -57,8 +57,8 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
 }
 
 /**
- * If the error says that the disk of the run folder is full, waits for room. Ends are accepted meanwhile. Resolves with
- * false if the swarm ended before.
+ * Waits for room if the error says that the disk of the run folder is full. Ends are accepted meanwhile. Resolves with
+ * false if the swarm ends before there is room.
  */
 async function waitForRoom(
   context: SwarmContext,

@@ -1,7 +1,7 @@
 import type { ClientsAnswer } from '@agentjet/swarm-wire';
 import type { SwarmContext } from './swarm-context.js';
 
-/** Lists the clients that were heard of lately, with their running episodes. */
+/** Lists the present clients with their running episodes. */
 export function listClients({ ledger, lives }: SwarmContext): ClientsAnswer {
   const running = new Map<string, number>();
   for (const { client } of ledger.running()) running.set(client, (running.get(client) ?? 0) + 1);

@@ -52,7 +52,7 @@ export class OperatorRoutes {
 
   addTasks = (request: TasksRequest, asked?: Asked): Promise<TasksAnswer> => this.#lists.add(request, asked);
 
-  /** Returns a page of the sampled groups that have an episode without a reward. `after`: the last group of the page before. */
+  /** Returns a page of the sampled groups that have an episode without a reward, after the group `after`. */
   unscored(all: boolean, shares?: readonly string[], { after, limit = Infinity }: Page = {}): GroupsAnswer {
     const { state, rules } = this.#context.ledger;
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
@@ -353,5 +353,5 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 
 const codeOf = ({ code }: LedgerError): ErrorCode => codes[code] ?? 'failed';
 
-/** A part of a long answer. */
+/** Selects a part of a long answer. */
 export type Page = { readonly after?: string | undefined; readonly limit?: number };

@@ -5,18 +5,19 @@ import type { WeightsState } from '@agentjet/run/loop';
 export type NewestStep = {
   readonly step: number;
   readonly episodes: number;
-  /** The mean over its episodes. */
+  /** The mean reward of its episodes. */
   readonly reward: number;
-  /** The share of its episodes that succeeded. Undefined if no episode says so. */
+  /** The share of its episodes that succeeded. Undefined if no episode reports success or failure. */
   readonly success: number | undefined;
-  /** How long the step took, and when its weights answered the first time. Undefined if another process made it. */
+  /** The duration of the step. Undefined if another process made the step. */
   readonly seconds: number | undefined;
+  /** The time at which the weights of the step first answered calls. Undefined if another process made the step. */
   readonly madeMs: number | undefined;
 };
 
 type Wait = { readonly key: string; readonly sinceMs: number };
 
-/** Notes when a policy made its newest step, and since when it has waited for the same thing. */
+/** Tracks when a policy made its newest step, and how long it has waited for the same thing. */
 export class PolicyProgress {
   readonly #now: () => number;
   readonly #line: PolicyLine;
@@ -36,7 +37,7 @@ export class PolicyProgress {
     return this.#newest;
   }
 
-  /** Notes the state of the weights. Returns the newest step if it was made now. */
+  /** Notes the state of the weights. Returns the newest step if this change completes it. */
   note({ phase, version }: WeightsState): NewestStep | undefined {
     const now = this.#now();
     const [before, enteredMs] = [this.#phase, this.#enteredMs];
@@ -49,7 +50,7 @@ export class PolicyProgress {
     return isMade ? this.#newest : undefined;
   }
 
-  /** Returns the seconds since `key` is what the policy waits for. */
+  /** Returns how many seconds the policy has waited for `key`. */
   secondsOf(key: string): number {
     const now = this.#now();
     if (this.#wait.key !== key) this.#wait = { key, sinceMs: now };

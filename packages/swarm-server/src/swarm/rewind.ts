@@ -14,8 +14,8 @@ export function rewind({ ledger, line, policy }: SwarmContext, to: RewindTo = In
 }
 
 /**
- * Throws BackboneError `checkpoint` if a policy has no whole checkpoint of the step, and ConfigError `wrong_value` for
- * an unknown policy.
+ * Throws BackboneError `checkpoint` if a policy has no complete checkpoint of the step. Throws ConfigError
+ * `wrong_value` for an unknown policy.
  */
 export async function requireRewind(policies: readonly SwarmContext[], to: RewindTo | undefined): Promise<void> {
   if (to === undefined) return;
@@ -37,7 +37,9 @@ export async function requireRewind(policies: readonly SwarmContext[], to: Rewin
   }
 }
 
-/** Parses `step-20`, or `planner=step-20,worker=step-40` for some of several policies. Throws ConfigError `wrong_value`. */
+/**
+ * Parses `step-20`, or `planner=step-20,worker=step-40` for some of several policies. Throws ConfigError `wrong_value`.
+ */
 export function parseRewind(text: string): RewindTo {
   if (!text.includes('=')) return toStep(text);
   return Object.fromEntries(

@@ -90,7 +90,7 @@ export type PolicyHealth = {
   problem: string | undefined;
   /** The time from which its calls have not been answered. */
   downSinceMs: number | undefined;
-  /** Why training waits for room on a disk. It continues by itself. */
+  /** The reason why training waits for room on a disk. Training continues automatically when there is room. */
   disk?: string | undefined;
   /** Whether an operator has ordered the policy to be started again. */
   isWanted: boolean;

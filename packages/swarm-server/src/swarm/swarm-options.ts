@@ -57,9 +57,9 @@ export type RunDisk = {
   readonly hasRoom: () => boolean;
 };
 
-/** Counts the work of a swarm. */
+/** Measures the work of a swarm. */
 export type SwarmMeter = {
-  /** Called after each answered model call, with the time since it arrived. */
+  /** Called after each answered model call, with the time since the call arrived. */
   readonly onCall: (call: { readonly policy: string; readonly share: string }, seconds: number) => void;
   /** Called when a policy has made a step in this process. */
   readonly onStep: (policy: string, step: NewestStep) => void;

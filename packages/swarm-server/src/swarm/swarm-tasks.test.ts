@@ -38,7 +38,7 @@ it('draws from a new version as soon as it is whole, and keeps the tasks of earl
   const table = openTable(false, state);
   const former = table.trainingTask(2, 'default');
   const replaces = { list: 'new', former: 'old', firstDraw: 3, firstPass: 0 };
-  applyRecord(state, { kind: 'task', taskId: 'x', index: 0, hash: 'x', table: 1 }); // a kill may leave a part
+  applyRecord(state, { kind: 'task', taskId: 'x', index: 0, hash: 'x', table: 1 }); // a kill may leave one such record
   expect(table.trainingTask(3, 'default')?.taskId).toBe('d');
   applyRecord(state, { kind: 'task', taskId: 'x', index: 0, hash: 'x', table: 2 });
   applyRecord(state, { kind: 'task', taskId: 'y', index: 1, hash: 'y', table: 2, total: 2, replaces });
@@ -47,6 +47,6 @@ it('draws from a new version as soon as it is whole, and keeps the tasks of earl
   expect(drawn.map((task) => task?.pass)).toEqual([0, 0, 1, 1, undefined]);
   expect(drawn[0]).toMatchObject({ table: 2 });
   expect(former).toMatchObject({ taskId: 'c' });
-  expect(table.trainingTask(2, 'default')).toMatchObject({ table: 2 }); // a draw that comes back gets a task of the new list
-  expect([...state.tasks.values()].map(({ taskId }) => taskId)).toEqual(['x', 'y']); // no group has the others
+  expect(table.trainingTask(2, 'default')).toMatchObject({ table: 2 }); // a repeated draw gets a task of the new list
+  expect([...state.tasks.values()].map(({ taskId }) => taskId)).toEqual(['x', 'y']); // no group needs the other tasks
 });

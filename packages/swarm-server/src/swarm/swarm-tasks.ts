@@ -7,8 +7,8 @@ import type { DrawnTask, TaskPort } from './trainer-port.js';
  * The table of tasks that clients post. Tasks are drawn in the order of an ordinary run with the same seed, pass by
  * pass. So two clients with the same list fill the same groups, and a restarted client continues with the current task
  * of the swarm. Nothing is drawn before the table is complete, because each new task would change the order of all
- * draws. When a new version replaces a table, the draws so far keep their tasks, and the current pass begins again with
- * the new list.
+ * draws. When a new version replaces a table, the earlier draws keep their tasks, and the current pass begins again
+ * with the new list.
  */
 export class SwarmTasks implements TaskPort {
   readonly #state: LedgerState;
@@ -16,8 +16,8 @@ export class SwarmTasks implements TaskPort {
   readonly #tables = new Map<string, readonly string[]>();
   #numRead = '';
   /**
-   * The orders of the last two passes of each table. Two are needed because groups of one pass are still claimed while
-   * the next pass is drawn.
+   * The orders of the last two passes of each table. Both are needed, because groups of one pass are still claimed
+   * while the next pass is drawn.
    */
   readonly #orders = new Map<string, readonly Order[]>();
 
@@ -31,7 +31,7 @@ export class SwarmTasks implements TaskPort {
     const position = draw - firstDraw;
     const pass = firstPass + Math.max(0, Math.floor(position / ids.length));
     if (ids.length === 0 || pass >= this.#settings.totalEpochs) return undefined;
-    // A draw from before the version comes back with a task of the version.
+    // A draw that is older than the version and is repeated gets a task of the version.
     const index = ((position % ids.length) + ids.length) % ids.length;
     const seed = this.#seedOf(share, table, firstDraw);
     const order =

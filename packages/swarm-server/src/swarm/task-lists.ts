@@ -19,18 +19,18 @@ import { appendSynced, type SwarmContext } from './swarm-context.js';
 type Row = TasksRequest['tasks'][number];
 type TableOf = Pick<TaskRecord, 'split' | 'share'>;
 
-/** A list that arrives in parts. It is kept in memory, because nothing changes before it is whole. */
+/** A list that arrives in parts. It is kept in memory only, because an incomplete list has no effect. */
 type Upload = { readonly rows: Map<number, Row>; readonly table: string };
 
 /**
- * The lists of tasks that clients send. A whole list replaces the list of the run, so that edited tasks take effect: the
- * groups so far keep their tasks, and new groups come from the new list. Single tasks are added only until the table is
- * complete, because nothing is drawn from an incomplete one.
+ * Accepts the lists of tasks that clients send. A whole list replaces the list of the run, so that edited tasks take
+ * effect. Earlier groups keep their tasks, and new groups come from the new list. Single tasks can be added only until
+ * the table is complete. The run draws nothing from an incomplete table.
  */
 export class TaskLists {
   readonly #context: SwarmContext;
   readonly #uploads = new Map<string, Upload>();
-  /** Replacements are made one after the other. */
+  /** The newest replacement. Replacements are made one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(context: SwarmContext) {
@@ -38,8 +38,8 @@ export class TaskLists {
   }
 
   /**
-   * @throws WireError `other_task` for a task that does not belong to the complete table and for a list that was replaced
-   * before, and `tasks_missing` if parts of the list are missing
+   * @throws WireError `other_task` for a task that does not belong to the complete table and for a list that was
+   * replaced before, and `tasks_missing` if parts of the list are missing
    */
   async add(request: TasksRequest, asked?: Asked): Promise<TasksAnswer> {
     const { split = 'train', share = defaultShare, list } = request;
@@ -53,11 +53,11 @@ export class TaskLists {
     return turn;
   }
 
-  /** Keeps a part. Returns the whole list with its last part. */
+  /** Keeps a part. Returns the whole list if this is the last part. */
   #stage({ tasks, total }: TasksRequest, list: string, of: TableOf): readonly Row[] | undefined {
     const name = `${tableName(of)}\u0000${list}`;
     const upload = this.#uploads.get(name) ?? { rows: new Map<number, Row>(), table: tableName(of) };
-    this.#uploads.delete(name); // the newest upload is the last
+    this.#uploads.delete(name); // moves the upload to the end, where the newest is
     this.#uploads.set(name, upload);
     for (const row of tasks) upload.rows.set(row.index, row);
     this.#forgetUploads();
@@ -71,7 +71,7 @@ export class TaskLists {
     );
   }
 
-  /** Limits the memory of lists whose clients never complete them. */
+  /** Forgets the oldest lists if incomplete lists take too much memory. */
   #forgetUploads(): void {
     const sizeOf = (): number => [...this.#uploads.values()].reduce((sum, { rows }) => sum + rows.size, 0);
     for (const name of this.#uploads.keys()) {
@@ -80,7 +80,7 @@ export class TaskLists {
     }
   }
 
-  /** Takes a whole list: as the first list, as the list that the run has already, or as its next version. */
+  /** Accepts a whole list. It is the first list, the list that the run already has, or the next version. */
   async #take(request: TasksRequest, of: TableOf, asked: Asked | undefined): Promise<TasksAnswer> {
     const { tasks } = request;
     const { state } = this.#context.ledger;
@@ -132,7 +132,7 @@ export class TaskLists {
     );
   }
 
-  /** Returns the next draw and its pass, which begins again with the new list. */
+  /** Returns the next draw and its pass. This pass begins again with the new list. */
   #firstOf({ share, split }: TableOf, isComplete: boolean): { readonly firstDraw: number; readonly firstPass: number } {
     const { ledger, tasks } = this.#context;
     if (split !== undefined || !isComplete) return { firstDraw: 0, firstPass: 0 };
@@ -140,7 +140,7 @@ export class TaskLists {
     return { firstDraw, firstPass: tasks.passOf?.(firstDraw, share ?? defaultShare) ?? 0 };
   }
 
-  /** Drops groups that need attempts and whose tasks only clients of the former list have. */
+  /** Drops the groups that still need attempts if only clients of the former list have their tasks. */
   #dropWithoutContent(of: TableOf, table: number): void {
     const { ledger } = this.#context;
     const { tasks } = ledger.state;
@@ -158,8 +158,8 @@ export class TaskLists {
   }
 
   /**
-   * Adds tasks by id. If an id is known with another content, or if the table is complete and the task is not in it, no
-   * task is added.
+   * Adds tasks by id. Throws WireError `other_task`, and adds no task, if an id is known with another content or if a
+   * task is not in a complete table.
    */
   async #addRows(request: TasksRequest, of: TableOf, asked: Asked | undefined): Promise<TasksAnswer> {
     const { tasks, total, split = 'train', share = defaultShare } = request;
@@ -217,10 +217,10 @@ type Replaced = {
 
 const mostUploads = 16;
 const mostRows = 2_000_000;
-/** The number of records of one turn of the event loop. */
+/** The number of records that are appended in one turn of the event loop. */
 const rowsOfTurn = 500;
 
-/** Whether the request has a whole list: each position once, and each id once. */
+/** Returns whether the request has a whole list: each position and each id once. */
 function isWhole({ tasks, total }: Pick<TasksRequest, 'tasks' | 'total'>): boolean {
   const ids = new Set(tasks.map(({ task_id }) => task_id));
   return total === tasks.length && ids.size === total && tasks.every(({ index }, position) => index === position);

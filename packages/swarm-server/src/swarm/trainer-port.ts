@@ -46,8 +46,8 @@ export type PlanContext = {
 };
 
 /**
- * Returns the task of a draw of a share, or undefined if there are no more tasks. `version` is the version of the table
- * that a known group has. Default: the newest one.
+ * Returns the tasks of draws. A task is undefined if there are no more tasks. `version` is the version of the table
+ * from which a known group was drawn. Default: the newest version.
  */
 export type TaskPort = {
   readonly trainingTask: (draw: number, share: string, version?: number) => DrawnTask | undefined;
@@ -56,7 +56,7 @@ export type TaskPort = {
   readonly isComplete?: (share: string) => boolean;
   /** The number of training tasks of the default share. It is 0 until the table is complete. */
   readonly sizeOf?: () => number;
-  /** The number of the pass over the tasks to which a draw belongs, from 0. */
+  /** Returns the number, from 0, of the pass over the tasks to which a draw belongs. */
   readonly passOf?: (draw: number, share: string) => number;
 };
 
@@ -66,6 +66,6 @@ export type DrawnTask = {
   readonly seed: number;
   /** The number of the pass over the tasks, from 0. Default: 0. */
   readonly pass?: number;
-  /** The version of the table. Absent: 0, the first. */
+  /** The version of the table. Absent: 0, the first version. */
   readonly table?: number;
 };

@@ -1,7 +1,7 @@
 import { describeWait } from './describe-waits.js';
 import type { SwarmContext } from './swarm-context.js';
 
-/** Looks at what the steps wait for, so that an answer can say since when. Twice a second is enough for people. */
+/** Looks twice a second at what the next steps wait for, so that an answer can say for how long. */
 export class WaitWatch {
   readonly #context: SwarmContext;
   #nextMs = -Infinity;
