@@ -3,8 +3,8 @@ import { toOneLine } from '@agentjet/core/text';
 import type { Log, LogEntry } from '@agentjet/swarm-server';
 
 /**
- * The lines of commands that run for long: each has the time, the level and the ids of what it is about, as text or as
- * JSON.
+ * Writes the log of commands that run for long. Each line has the time, the level and the ids of what it is about, and
+ * is text or JSON.
  */
 
 type LogFlags = { readonly json?: boolean; readonly logFormat?: string };
@@ -21,7 +21,7 @@ const readFormat = (format = 'text'): 'text' | 'json' => {
   throw new ConfigError('wrong_value', `--log-format is ${JSON.stringify(format)}; use text or json.`);
 };
 
-/** `2026-11-27T17:20:31.123Z warn  The episode was lost: lease_expired  run=lake/1 episode=e1 client="my laptop"` */
+/** Example: `2026-11-27T17:20:31.123Z warn  The episode was lost: outage  run=lake/1 episode=e1 client="my laptop"` */
 export function formatLogLine(entry: LogEntry, format: 'text' | 'json', at: Date): string {
   const { level, message, ...ids } = entry;
   const time = at.toISOString();
@@ -35,6 +35,6 @@ export function formatLogLine(entry: LogEntry, format: 'text' | 'json', at: Date
 
 const quote = (value: string): string => (/^[\w./:@~-]+$/.test(value) ? value : JSON.stringify(toOneLine(value)));
 
-/** Leaves out the ids that an entry does not have, so that they do not hide those of the command. */
+/** Removes the undefined ids of an entry, so that they do not replace the ids of the command. */
 const defined = (entry: LogEntry): LogEntry =>
   Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined)) as LogEntry;

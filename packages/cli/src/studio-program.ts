@@ -19,7 +19,7 @@ export type StudioCheckFlags = { readonly json?: boolean };
 
 const json = ['--json', 'end with one line of JSON on stdout; everything else goes to stderr'] as const;
 
-/** `ajet studio` and the commands below it. */
+/** Adds `ajet studio` and its subcommands. */
 export function addStudio(program: Command, setExitCode: (code: number) => void): void {
   const studio = program
     .command('studio')

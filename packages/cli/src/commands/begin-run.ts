@@ -25,7 +25,7 @@ export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: r
   }
 }
 
-/** Removes keys that only clients use, and folders of this machine, which are meaningless on the server. */
+/** Removes the keys that only clients use, and the folders of this machine, because the server cannot use them. */
 function toServerKeys(config: JsonObject): JsonObject {
   const { experiment_dir: _dir, task_reader: _reader, task_judge: _judge, rollout, ...more } = config;
   const { environment: _environment, sft: _sft, debug: _debug, ...others } = more;

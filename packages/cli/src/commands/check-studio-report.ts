@@ -5,7 +5,7 @@ import { createOutput } from '../output.js';
 import type { StudioCheckFlags } from '../studio-program.js';
 import { usualRuns } from './usual-runs.js';
 
-/** `ajet studio check` returns 1 if a link of the report leads nowhere. */
+/** Runs `ajet studio check`. Returns 1 if a link of the report leads nowhere. */
 export async function checkStudioReport(
   report: string,
   folder: string | undefined,

@@ -34,7 +34,7 @@ function describeServed({ run, uptime_seconds: up, clients }: ServerAnswer): rea
 const describeIncarnation = ({ incarnation }: { readonly incarnation: number }): string =>
   incarnation > 0 ? `, incarnation ${incarnation}` : '';
 
-/** What the next step waits for, and the newest step. */
+/** Describes what the next step waits for, and the newest step. */
 function describeProgress(
   { waits_for: waits, newest_step: newest, places }: Progress,
   nowMs: number,
@@ -46,7 +46,7 @@ function describeProgress(
   ];
 }
 
-/** "For 1 min 20 s, since 17:20:31." */
+/** Returns a phrase such as "For 1 min 20 s, since 17:20:31." */
 export function describeSince({ since_seconds: seconds }: NonNullable<Progress['waits_for']>, nowMs: number): string {
   const at = new Date(nowMs - 1000 * seconds);
   const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');

@@ -4,7 +4,7 @@ const loopback = /^(127\.|localhost$|::1$)/;
 
 type Listening = { readonly url: string; readonly host: string; readonly port: number };
 
-/** The address of a studio, who can reach it, and on a remote host the command for a tunnel. */
+/** Returns the address of a studio and who can reach it. On a remote host, adds the command that opens a tunnel. */
 export function describeStudio(folder: string, { url, host, port }: Listening): readonly string[] {
   const tunnel = loopback.test(host) ? describeTunnel(port) : undefined;
   return [

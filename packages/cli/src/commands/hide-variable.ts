@@ -1,8 +1,9 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 /**
- * Removes a variable from the environment. On Linux, other processes would still see the environment that this process
- * was started with (/proc/<pid>/environ), so its memory is overwritten too. Returns whether no other process sees it.
+ * Removes a variable from the environment of this process. On Linux, other processes can still read the environment
+ * that this process was started with (/proc/<pid>/environ), so the variable is overwritten there, too. Returns false if
+ * other processes may still see the variable.
  */
 export function hideVariable(name: string): boolean {
   if (process.env[name] === undefined) return true;
@@ -11,7 +12,7 @@ export function hideVariable(name: string): boolean {
   try {
     const block = readFileSync('/proc/self/environ');
     const at = Buffer.concat([Buffer.of(0), block]).indexOf(`\0${name}=`);
-    if (at === -1) return true; // it was set after the start
+    if (at === -1) return true; // the variable was set after the start
     const length = block.indexOf(0, at) - at;
     overwrite(startOfEnvironment() + at, Buffer.alloc(length));
     return !readFileSync('/proc/self/environ').includes(`${name}=`);

@@ -24,7 +24,7 @@ export async function runStudio(folder: string | undefined, flags: StudioFlags):
   );
 }
 
-/** A run that opened this studio has a channel to it, which closes when the run ends, even by a kill. */
+/** A run that opened this studio has a channel to it. The channel closes when the run ends, even if it is killed. */
 function untilRunEnds(): Promise<void> {
   return process.connected ? new Promise((resolve) => process.once('disconnect', resolve)) : new Promise(() => {});
 }

@@ -39,7 +39,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
   );
 }
 
-/** Throws ConfigError if the workflow should run in several processes, because a client is one process. */
+/** Throws ConfigError if the configuration asks for several processes, because a client is one process. */
 function requireOwnProcess({ rollout }: Pick<AgentJetConfig, 'rollout'>): void {
   if (rollout.workflowProcesses === 0) return;
   throw new ConfigError(

@@ -10,7 +10,7 @@ beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'start-studio-'));
 });
 
-/** A command that does what `ajet studio` does around its server. */
+/** A command that starts and ends as `ajet studio` does, with a fake server. */
 const program = (body: string): string => {
   const file = path.join(folder, `${body.length}.mjs`);
   writeFileSync(file, body);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ConfigError, parseJsonObject } from '@agentjet/core';
 import { describeStudio } from './describe-studio.js';
 
-/** Flags of commands that make runs. Without `--studio` the others are refused. */
+/** The studio flags of commands that make runs. The host and the port are refused without `--studio`. */
 export type RunStudioFlags = {
   readonly studio?: boolean;
   readonly studioHost?: string;
@@ -19,8 +19,9 @@ type StudioParts = {
 };
 
 /**
- * Opens the studio over a run in another process, so that training never waits for it, and prints its address. It ends
- * with this process. If it cannot be opened, the run continues. Returns a function that ends it.
+ * Opens the studio of a run in another process, so that training never waits for the studio. Prints its address. The
+ * studio ends with this process. If the studio cannot be opened, the run continues. Returns a function that ends the
+ * studio.
  */
 export function startStudio(
   folder: string,
@@ -38,7 +39,7 @@ export function startStudio(
     ...(port === undefined ? [] : ['--port', port]),
     ...(swarm === undefined ? [] : ['--swarm', swarm.url]),
   ];
-  // In its own process group, Ctrl-C on a terminal reaches the run alone, which may still make a step.
+  // The studio gets its own process group, so that Ctrl-C on a terminal does not end it while the run finishes a step.
   const studio = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,

@@ -28,13 +28,13 @@ export function takeSwarmKey({ keys, keyFile }: SwarmKeyFlags, warn: (message: s
   return key;
 }
 
-/** Reads a file, or standard input for `-`. Nothing of it stays open, because programs see the open files of this process. */
+/** Reads a file, or standard input for `-`. Closes it, because agents can see the open files of this process. */
 function readKeyFile(file: string): string {
   try {
     const key = readFileSync(file === '-' ? 0 : file, 'utf8').trim();
     if (file === '-' && process.platform !== 'win32') {
       closeSync(0);
-      openSync('/dev/null', 'r'); // takes the number of standard input
+      openSync('/dev/null', 'r'); // gets the descriptor of standard input
     }
     if (key !== '') return key;
   } catch (error) {

@@ -39,7 +39,7 @@ async function watchChanges(operator: SwarmOperator, screen: Screen, signal: Abo
       change = server.change;
       isAway = false;
       screen.show(server);
-      await delay(250, undefined, { signal }); // the state may change faster than people can read
+      await delay(250, undefined, { signal }); // the state may change faster than a person can read
     } catch (error) {
       if (signal.aborted) return;
       if (isRefusal(error)) throw error;

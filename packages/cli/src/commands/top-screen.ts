@@ -3,7 +3,7 @@ import { toOneLine } from '@agentjet/core/text';
 import type { ClientsAnswer, EpisodesAnswer, ServerAnswer } from '@agentjet/swarm-client';
 import { describeSince, formatAge, formatShare } from './describe-server.js';
 
-/** The screen of `ajet swarm top`, as lines that fit a terminal of any width. */
+/** Renders the screen of `ajet swarm top` as lines. They fit a terminal of any width. */
 
 export type TopView = 'summary' | 'clients' | 'episodes';
 
@@ -11,10 +11,10 @@ export type TopView = 'summary' | 'clients' | 'episodes';
 export type TopState = {
   readonly address: string;
   readonly server: ServerAnswer;
-  /** The seconds since the server gave this answer. Ages grow by them. */
+  /** The seconds since the server gave this answer. They are added to all ages. */
   readonly elapsedSeconds: number;
   readonly nowMs: number;
-  /** Episodes and steps a minute, in words. */
+  /** The rates of episodes and steps per minute, in words. */
   readonly rates: string;
   readonly view: TopView;
   readonly clients?: ClientsAnswer | undefined;
@@ -23,7 +23,7 @@ export type TopState = {
 
 export type TopSize = { readonly columns: number; readonly rows: number };
 
-/** Returns at most `rows` lines of at most `columns` columns. Rows of clients and episodes that do not fit are counted. */
+/** Returns at most `rows` lines of at most `columns` columns. Says how many clients or episodes do not fit. */
 export function renderTop(state: TopState, { columns, rows }: TopSize): readonly string[] {
   const keys = fit('keys: c clients, e episodes, s summary, q leave', columns);
   const head = [...renderHead(state, columns), ...renderProgress(state, columns)].map((line) => fit(line, columns));
@@ -69,7 +69,7 @@ function renderHead({ address, server, elapsedSeconds }: TopState, columns: numb
   );
 }
 
-/** What the next step waits for, by policy if there are several, and the shares. */
+/** Renders the shares, and what the next step of each policy waits for. */
 function renderProgress({ server, elapsedSeconds, nowMs, rates }: TopState, columns: number): readonly string[] {
   const { policies, waits_for: waits, problem, shares = {} } = server;
   const rows = policies === undefined ? [] : Object.entries(policies);
@@ -154,7 +154,7 @@ function columnsOf(heading: readonly string[], rows: readonly (readonly string[]
 
 const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 
-/** Puts as many fields into each line as fit. */
+/** Joins fields into lines. Each line has as many fields as fit. */
 function packFields(fields: readonly (readonly [string, string])[], columns: number): readonly string[] {
   const lines: string[] = [];
   for (const [name, value] of fields) {
@@ -167,7 +167,7 @@ function packFields(fields: readonly (readonly [string, string])[], columns: num
   return lines;
 }
 
-/** Cuts text into lines at spaces. */
+/** Breaks text into lines at spaces. */
 function wrap(text: string, columns: number, indent = ''): readonly string[] {
   const lines: string[] = [];
   for (const word of toOneLine(text).split(' ')) {

@@ -12,7 +12,7 @@ export type TopTerminalOptions = {
   readonly output: Output;
   readonly address: string;
   readonly operator: Pick<SwarmOperator, 'clients' | 'episodes'>;
-  /** Called if the person presses a key that ends the command. */
+  /** Called if the user presses a key that ends the command. */
   readonly leave: () => void;
   readonly describeRates: (server: ServerAnswer) => string;
   /** Milliseconds since 1970. */
@@ -66,7 +66,7 @@ export class TopTerminal {
 
   readonly #press = (typed: Buffer | string): void => {
     const key = String(typed);
-    if (key === 'q' || key === '\u0003') return this.#options.leave(); // in raw mode, Ctrl-C is a character
+    if (key === 'q' || key === '\u0003') return this.#options.leave(); // raw mode sends Ctrl-C as a character
     const view = views[key.toLowerCase()];
     if (view === undefined) return;
     this.#view = view;

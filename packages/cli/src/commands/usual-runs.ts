@@ -1,4 +1,4 @@
 import { existsSync } from 'node:fs';
 
-/** The folder that runs are written to by default, if it is here. */
+/** Returns the default folder of runs if it exists here. */
 export const usualRuns = (): string => (existsSync('saved_experiments') ? 'saved_experiments' : '.');
