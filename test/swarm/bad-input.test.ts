@@ -371,7 +371,7 @@ it('a long list of groups comes in pages', async () => {
   expect([found, second['next']]).toEqual([[2, 1], undefined]);
 });
 
-/** Takes the store over as a server in another process would. */
+/** Takes over the store, as a server in another process would. */
 async function takeOverElsewhere(): Promise<void> {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(process.ppid);
   const store = await LmdbStore.open(path.join(dir, 'ledger'), { takeOver: true });

@@ -333,7 +333,7 @@ it('a judge of a YAML file scores a program, on held-out tasks too', async () =>
     const says = program(`await ask([{ role: 'user', content: env.AJET_QUERY }]); console.log('hello');`);
     const ajet = ['node', 'ajet', 'swarm', 'run', '--server', served.server.url, '--conf', yaml];
     const run = (...more: readonly string[]): Promise<unknown> => {
-      vi.stubEnv('AJET_SWARM_KEY', served.server.firstKey ?? ''); // the command removes it from its environment
+      vi.stubEnv('AJET_SWARM_KEY', served.server.firstKey ?? ''); // the command removes the key from its environment
       return createProgram(() => {}).parseAsync([...ajet, ...more, '--', says.command, ...says.args]);
     };
     await expect(run('--tasks', path.join(dir, 't1.jsonl'), '--reward', 'echo 1')).rejects.toThrow(/has a judge/);

@@ -18,7 +18,7 @@ export type ApiDocument = {
 
 type Sent = { readonly params?: Readonly<Record<string, string>>; readonly body?: unknown; readonly key?: string };
 
-/** A client that knows a server only from its OpenAPI document. It checks what it sends and what it gets. */
+/** A client that knows a server only from its OpenAPI document. It checks its requests and the answers. */
 export class DocumentClient {
   readonly #document: ApiDocument;
   readonly #url: string;
@@ -81,7 +81,7 @@ export class DocumentClient {
     z.fromJSONSchema(this.#resolve(schema) as Parameters<typeof z.fromJSONSchema>[0]).parse(value);
   }
 
-  /** Puts the schemas of the components in the places of their references. */
+  /** Replaces references by the schemas that they name. */
   #resolve(node: unknown): unknown {
     if (Array.isArray(node)) return node.map((each) => this.#resolve(each));
     if (typeof node !== 'object' || node === null) return node;

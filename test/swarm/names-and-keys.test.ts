@@ -133,7 +133,7 @@ it('a key over its limits gets a named error with a time to wait, and a client w
   while (refusal['error'] === undefined) refusal = await post(server, '/heartbeats', beat('1'), key);
   expect(refusal).toMatchObject({ error: { code: 'too_many_requests', retry_after_ms: expect.any(Number) } });
   const client = new SwarmClient({ url: server.url, key, client: 'alice' });
-  const tasks = [{ taskId: 'new', mainQuery: 'q' }]; // they replace the tasks of the run
+  const tasks = [{ taskId: 'new', mainQuery: 'q' }]; // these tasks replace the tasks of the run
   const { completed, reason } = await client.run(async () => ({ reward: 1 }), { parallel: 1, tasks });
   expect([completed > 0, reason]).toEqual([true, 'no_task']);
 });

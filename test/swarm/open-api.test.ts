@@ -9,7 +9,7 @@ import { configuration } from 'agentjet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DocumentClient, type ApiDocument } from './document-client.js';
 
-/** The OpenAPI document is valid, complete, and true of the server. */
+/** These tests check that the OpenAPI document is valid, complete, and true of the server. */
 
 const document = createOpenApi() as unknown as ApiDocument;
 const operations = Object.entries(document.paths).flatMap(([route, methods]) =>
@@ -46,7 +46,7 @@ describe('the document', () => {
   });
 });
 
-/** Reads the sources below a folder, without tests. */
+/** Reads the source files below a folder, without tests. */
 function readSources(dir: string): string {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   const sources = files.filter((file) => file.endsWith('.ts') && !file.includes('.test.'));
@@ -108,7 +108,7 @@ describe('the document and the server', () => {
       ([, code]) => code ?? [],
     );
     expect(thrown.length).toBeGreaterThan(30);
-    const ofCalls = ['policy_failed', 'target_not_trained']; // answered in the form of a model's protocol
+    const ofCalls = ['policy_failed', 'target_not_trained']; // these errors have the form of the model's protocol
     expect(thrown.filter((code) => !described.has(code as never) && !ofCalls.includes(code))).toEqual([]);
     const unused = errorCodes.filter((code) => !described.has(code) && !ofCalls.includes(code));
     expect(unused).toEqual(['unknown_task']);

@@ -6,7 +6,7 @@ import { SwarmOperator, SwarmClient, type ServerAnswer } from '@agentjet/swarm-c
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** What operators and their tools see of a server. */
+/** These tests check what operators and their tools see of a server. */
 
 let servers = new MemoryServers();
 let commander = '';
@@ -145,7 +145,7 @@ describe('readyz', () => {
     expect(await ready(server)).toEqual([503, { ok: false, state: 'draining' }]);
     await send(server, 'POST', '/run/start');
     expect(await ready(server)).toEqual([200, { ok: true, state: 'rolling' }]);
-    const finishing = server.finish(0); // after SIGTERM
+    const finishing = server.finish(0); // as after SIGTERM
     expect(await ready(server)).toEqual([503, { ok: false, state: 'draining' }]);
     await finishing;
   });
@@ -169,7 +169,7 @@ it('server, claims and clients agree that a run is complete, even if it drains',
   expect(await run()).toMatchObject({ reason: 'complete', ended: 0 });
 });
 
-/** Reads the text format of Prometheus strictly. Throws for a line that the format does not have. */
+/** Parses the text format of Prometheus strictly. Throws for a malformed line. */
 function parseMetrics(
   text: string,
 ): ReadonlyMap<string, { readonly type: string; readonly samples: Map<string, number> }> {

@@ -147,7 +147,7 @@ it('a changed list replaces the list of a share as a whole: old groups keep thei
   expect((await send(server, '/tasks', { ...list, tasks: rows, total: 6 }, { key })).body).toMatchObject({ added: 0 });
   await server.close();
   server = await start({}, { numPlaces: 2 });
-  const sibling = await claim(server, ['a']); // the other place of the group that was drawn before
+  const sibling = await claim(server, ['a']); // claims the other place of the group that was drawn before
   expect(sibling).toMatchObject({ group_id: old?.group_id, task_id: old?.task_id, task_hash: 'h' });
   expect(sibling?.task?.main_query).toBe(`h ${old?.task_id}`);
   const fresh = await claim(server, ['a']);

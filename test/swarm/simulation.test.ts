@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { simulate } from './simulation/simulate.js';
 
-const size = 8; // `npm run swarm:simulate` runs thousands
+const size = 8; // `npm run swarm:simulate` runs thousands of seeds
 const firstSeeds = Array.from({ length: 12 }, (_none, index) => 1 + index * size);
 
 it.each(firstSeeds)('loses nothing and trains nothing twice, seeds from %i', async (first) => {

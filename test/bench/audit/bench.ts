@@ -1,7 +1,8 @@
 /**
- * Does `ajet judge --audit` name rewards that pay for nothing, and is it silent about sound ones? Bad rewards have one
- * mistake each; others published some of their rules, or wrote the whole agent. Sound rewards are those of the tutorials,
- * the judges by name, and agents of others. `--only <part of a name>` audits some of them.
+ * Does `ajet judge --audit` name rewards that pay for nothing, and is it silent about sound ones? Each bad reward has
+ * one mistake. Some of their rules were published by others, and some whole agents were written by others. Sound
+ * rewards are those of the tutorials, the judges by name, and agents of others. `--only <part of a name>` audits some
+ * of them.
  */
 
 import type { BenchOptions, BenchResult } from '../bench.js';

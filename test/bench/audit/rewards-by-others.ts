@@ -6,7 +6,7 @@ import { directions, FrozenLake, type Direction, type LakeMap } from '#tutorial/
 import { drawTasks as drawLakes } from '#tutorial/frozen-lake/lake-tasks.js';
 import type { Planted } from './planted.js';
 
-/** Whole agents with their tasks and rewards. Their author knew the names of the strategies, and nothing of their play. */
+/** Whole agents with their tasks and rewards. Their author knew the names of the strategies, but not how they play. */
 
 type Execute = (task: Task, tuner: Tuner) => Promise<WorkflowOutput>;
 type Question = { readonly question: string; readonly metadata: Task['metadata'] };
@@ -78,7 +78,7 @@ const exports = draw('exports', (pick, at) => {
 
 const wordsOf = (words: string): readonly string[] => words.toLowerCase().match(/[a-z0-9]+/g) ?? [];
 
-/** The share of the reference's words in the answer. */
+/** Returns the share of the reference's words that the answer contains. */
 function recall(answer: string, { metadata }: Task): number {
   const said = new Set(wordsOf(answer));
   const reference = wordsOf(String(metadata['reference']));
@@ -213,7 +213,7 @@ const baskets = draw('baskets', (pick) => {
   };
 });
 
-/** Checks the list itself and needs no label. */
+/** Checks the list itself, without a label. */
 function isSorted(answer: string, { metadata }: Task): boolean {
   const said = answer.split(',').map((word) => word.trim());
   const given = metadata['words'] as readonly string[];
@@ -252,7 +252,7 @@ const secrets = draw('secrets', (_, at) => ({
   metadata: { answer: String(1 + ((at * 37) % 100)) },
 }));
 
-/** Seven guesses are enough for anyone who halves the range. */
+/** Seven guesses are enough if each guess halves the range. */
 const guess: Execute = async (task, tuner) => {
   const systemPrompt = 'Guess a number from 1 to 100. Each answer is one number.';
   const agent = new ReActAgent({ name: 'guesser', systemPrompt, model: asModel(tuner, { agentName: 'guesser' }) });

@@ -1,8 +1,9 @@
 /**
- * Is every damage of a store noticed, and is every sound store accepted? It damages copies of a store at random: flipped
- * bytes, cut, emptied and removed files, zeroed and swapped pages. Each copy is read by `verify` and opened by a server,
- * in a child process. A damage is silent if what is read differs from the undamaged store and nobody says so, and an
- * abort if the child process ends. The sound stores are those of writers that were killed at a random moment.
+ * Does a store notice all damage, and is every sound store accepted? The benchmark damages copies of a store at random:
+ * it flips bytes, cuts, empties and removes files, and zeroes and swaps pages. In a child process, `verify` reads each
+ * copy and a server opens it. Damage is silent if the data that is read differs from the undamaged store and no error
+ * is reported. It causes an abort if the child process ends. The sound stores are those of writers that were killed at
+ * a random moment.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -73,7 +74,7 @@ async function damageCopies(dir: string, { damages, seed }: Options, report: Rep
   return found;
 }
 
-/** Kills writers at random moments. Returns what was said about stores that were called damaged. */
+/** Kills writers at random moments. Returns the reports about stores that were called damaged. */
 async function killWriters(dir: string, { sound, seed }: Options, report: Report): Promise<readonly string[]> {
   const random = createRandom(seed);
   const wrong: string[] = [];
@@ -97,7 +98,7 @@ function start(...args: readonly string[]): ChildProcess {
   return spawn(process.execPath, ['--import', tsx, script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** Resolves with the lines that a child printed before its end. `onFirst` is called at the first one. */
+/** Resolves with the lines that a child printed before its end. `onFirst` is called at the first line. */
 async function linesOf(child: ChildProcess, onFirst: () => void = () => undefined): Promise<readonly Line[]> {
   const lines: Line[] = [];
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));

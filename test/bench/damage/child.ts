@@ -1,7 +1,7 @@
 /**
- * Runs in a child process, because a store that LMDB cannot read may end it. `write <dir>` writes a store until it is
- * killed. `damage <sound> <copy> <seed> <count>` damages that many copies, and prints each damage before it is read and
- * the outcome after it.
+ * Runs in a child process, because LMDB may end the process if it cannot read a store. `write <dir>` writes a store
+ * until the process is killed. `damage <sound> <copy> <seed> <count>` damages that many copies. It prints the damage
+ * before it reads a copy, and the outcome after that.
  */
 import { cpSync, rmSync, writeSync } from 'node:fs';
 import { accountOf, LmdbStore, recover, StoreError } from '@agentjet/ledger';
@@ -11,7 +11,7 @@ import { writeStore } from './write-store.js';
 
 const print = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
-/** Returns the hash of what a reader reads, or `damaged` if the store says so. */
+/** Returns the hash of everything that a reader reads, or `damaged` if the store reports damage. */
 async function read(dir: string): Promise<string> {
   try {
     const { verdict, hash } = await readWhole(dir);
@@ -21,7 +21,7 @@ async function read(dir: string): Promise<string> {
   }
 }
 
-/** Returns with which state a server continues, or `damaged` if it refuses. */
+/** Returns the state from which a server continues, or `damaged` if it refuses the store. */
 async function serve(dir: string): Promise<string> {
   let store: LmdbStore | undefined;
   try {

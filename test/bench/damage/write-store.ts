@@ -1,8 +1,8 @@
 import { Ledger, LmdbStore, recover, retireFiles, StoreWriter } from '@agentjet/ledger';
 
 /**
- * Writes a store as a server does: groups, claims, calls of up to 20 kB, ends, steps and checkpoints, in several files
- * of which old ones are removed. `rounds` may be infinite. Calls `onRound` after each synced round.
+ * Writes a store as a server does: groups, claims, calls of up to 20 kB, ends, steps and checkpoints. The store has
+ * several files, and old files are removed. `rounds` may be infinite. Calls `onRound` after each synced round.
  */
 export async function writeStore(dir: string, rounds: number, onRound: () => void = () => undefined): Promise<void> {
   const store = await LmdbStore.open(dir);

@@ -1,8 +1,8 @@
 /**
- * What happens if a disk of a swarm's server is full? For ends of each size, it fills the disk of the ledger and then
- * that of the run folder. The server must not abort, must keep every end that it acknowledged, must accept ends while the
- * ledger has room, must name the reason, and must continue by itself when there is room. The disks are small tmpfs mounts,
- * so it needs Linux and the right to mount in a namespace.
+ * What happens if a disk of a swarm's server is full? For ends of each size, the benchmark fills the disk of the ledger
+ * and then the disk of the run folder. The server must not abort, must keep every end that it acknowledged, must accept
+ * ends while the ledger has room, must name the reason, and must continue automatically when there is room. The disks
+ * are small tmpfs mounts, so the benchmark needs Linux and the right to mount in a namespace.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * A server whose store and whose run folder are on small disks: `child.ts <store> <run folder> <groups of a step>`. Its
- * trainer writes 64 kB into the run folder for each step. It sends its address to its parent, and ends with it.
+ * Serves a store and a run folder on small disks: `child.ts <store> <run folder> <groups of a step>`. The trainer
+ * writes 64 kB into the run folder for each step. The process sends the server's address to its parent, and ends with
+ * the parent.
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';

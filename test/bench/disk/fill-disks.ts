@@ -1,6 +1,6 @@
 /**
  * Fills the disks of a server: `fill-disks.ts <size of an end> <folder>`. It mounts two small disks, so it runs in a
- * namespace of mounts. It prints what happened as one line of JSON.
+ * mount namespace. It prints the results as one line of JSON.
  */
 import { execFileSync, fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -101,7 +101,7 @@ async function waitFor(server: Server, isReached: (body: Answer['body']) => bool
   return false;
 }
 
-/** What the server says that it waits for. A server that cannot open its ledger answers with an error instead. */
+/** Returns what the server waits for. A server that cannot open its ledger answers with an error instead. */
 function reasonOf(body: Answer['body']): unknown {
   const { waits_for: wait, error } = body as Readonly<Record<string, Readonly<Record<string, string>> | undefined>>;
   return error?.['code'] === 'store_full' ? 'disk' : wait?.['reason'];
@@ -124,13 +124,13 @@ const refused = await endAll(server, ids);
 const isNamed = await waitFor(server, (body) => reasonOf(body) === 'disk');
 const acceptedOnFullDisk = acknowledged.size;
 
-// A server that is killed on a full disk continues when there is room.
+// Kills the server on the full disk. A new server must continue when there is room.
 await kill(server);
 mount(storeDisk, 256 * mebibytes, false);
 server = await start(32);
 const left = await endAll(server, refused);
 
-// The disk of the run folder is full: ends are accepted, and training continues by itself when there is room.
+// Fills the disk of the run folder. Ends must be accepted, and training must continue when there is room.
 if (!(await waitFor(server, (body) => Number(body['groups_pooled']) < 32))) throw new Error('The pool is not trained.');
 const more = await claim(server, 64);
 mount(runDisk, 160 * mebibytes, false);

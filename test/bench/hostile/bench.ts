@@ -85,7 +85,7 @@ async function attack(dir: string, { count, report }: Options): Promise<BenchRes
   };
 }
 
-/** Tries what keys, settings and reports must not do, and what honest ones must be able to do. */
+/** Tries what keys, settings and reports must not be able to do. Then tries what honest clients must be able to do. */
 async function tryGuards(dir: string, { count, report }: Options) {
   const [keys, poisoned, honest] = [new Tally(), new Tally(), new Tally()];
   const guarded = await openGuarded();

@@ -2,7 +2,7 @@ import { createRandom, type Random } from '@agentjet/core';
 import { endOf, rowsOf, tryClaim, type Answer, type Guarded } from './open-server.js';
 import type { Tally } from './tally.js';
 
-/** What ordinary clients, scorers and observers do. Nothing of it may be refused. */
+/** Sends the requests of ordinary clients, scorers and observers. None of them may be refused. */
 export async function beHonest(server: Guarded, tally: Tally, count: number): Promise<void> {
   const random = createRandom(5);
   const expectTaken = (name: string, { status, body }: Answer): void =>
@@ -40,7 +40,7 @@ type Expect = (name: string, answer: Answer) => void;
 
 const metricNames = ['moves', 'tokens', 'score'];
 
-/** An end within the bounds of the key, in one of the forms that clients send. */
+/** Returns an end within the bounds of the key, in one of the forms that clients send. */
 function endIn(random: Random): object {
   const reward = random.next() * 2 - 1;
   const metadata = { answer: 'x'.repeat(random.int(1500)), moves: random.int(100), nested: { list: [1, 2, 3] } };
@@ -65,7 +65,7 @@ function endIn(random: Random): object {
 
 type Bringing = { readonly key: 'worker' | 'other'; readonly share: string; readonly number: number };
 
-/** Sends the same list again, and an edited one in one part and in several. */
+/** Sends the same list again, and then edited lists, in one part and in several parts. */
 async function bringTasks(server: Guarded, { key, share, number }: Bringing, expectTaken: Expect): Promise<void> {
   const post = (body: object): Promise<Answer> =>
     server.send(key, { method: 'POST', path: '/tasks', body: { share, ...body } });

@@ -2,7 +2,7 @@ import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { SwarmServer } from '@agentjet/swarm-server';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 
-/** The shares of the server. A worker's key is for `a`, and must not reach `b`. */
+/** The shares of the server. The key of the worker is for `a`, and must not open `b`. */
 const parts = { a: 0.5, b: 0.5 };
 
 export type KeyName =

@@ -4,10 +4,10 @@ import { creditGroups } from '@agentjet/trainer/testing';
 import { claimOf, endOf, type Guarded } from './open-server.js';
 import type { Tally } from './tally.js';
 
-/** The limits of the worker's key, see `openGuarded`. */
+/** The limits of the worker's key in `openGuarded`. */
 const [most, names, bytes] = [1, 20, 2000];
 
-/** Reports rewards, metrics and metadata beyond the limits of the key, and compares baselines with and without poison. */
+/** Reports rewards, metrics and metadata beyond the limits of the key. Compares baselines with and without poison. */
 export async function poison(server: Guarded, tally: Tally, count: number): Promise<void> {
   const random = createRandom(11);
   const episodeId = await claimOf(server, 'worker', 'a');
@@ -35,7 +35,7 @@ function onRewards(random: Random): object {
   return { reward: random.next(), rewards: { ...rewards, [`t${random.int(5)}`]: beyond(random) } };
 }
 
-/** Each reward is within bounds, and their sum is not. */
+/** Each reward is within bounds, but their sum is not. */
 function onTurns(random: Random): object {
   const way = sign(random);
   const length = 2 + random.int(200);
@@ -60,7 +60,7 @@ function onMetadata(random: Random): object {
   return { reward: 0, metadata: [{ text }, { list }, { [text]: 1 }, { inner: { text } }][random.int(4)] };
 }
 
-/** Episodes without a model call, with any reward, must leave the advantages of the others as they are. */
+/** Episodes without a model call must not change the advantages of other episodes, even with extreme rewards. */
 function comparesBaselines(random: Random, tally: Tally): void {
   const honest = Array.from({ length: 2 + random.int(6) }, (_none, at) => episodeOf(`h${at}`, random.next(), true));
   const bad = Array.from({ length: 1 + random.int(4) }, (_none, at) =>
@@ -83,7 +83,7 @@ function comparesBaselines(random: Random, tally: Tally): void {
   tally.count('a baseline', clean === poisoned, `${algorithm.name}: ${clean} became ${poisoned}`);
 }
 
-/** `isTrained` is false if no token is trained, and undefined if there was no call at all. */
+/** `isTrained` is false if no token is trained, and undefined if the episode has no call. */
 function episodeOf(episodeId: string, reward: number, isTrained: boolean | undefined): RewardedEpisode {
   const sample: Sample = {
     episodeId,

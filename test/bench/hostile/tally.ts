@@ -1,4 +1,4 @@
-/** Counts what was tried, and what went wrong. */
+/** Counts the attempts, and records those that went wrong. */
 export class Tally {
   tried = 0;
   readonly #wrong: string[] = [];

@@ -2,7 +2,7 @@ import { routes, type Role } from '@agentjet/swarm-wire';
 import { claimOf, endOf, rowsOf, type Guarded, type KeyName, type Sent } from './open-server.js';
 import type { Tally } from './tally.js';
 
-/** Tries every route with every key that must not open it, and every share with keys of another share. */
+/** Tries every route with every key that must not open the route, and every share with keys of another share. */
 export async function tryKeys(server: Guarded, tally: Tally): Promise<void> {
   const running = { a: await claimOf(server, 'worker', 'a'), b: await claimOf(server, 'other', 'b') };
   for (const { name, key, request } of [...onRoutes(running.a), ...onShares(running)]) {
@@ -29,7 +29,7 @@ const rankOf: Readonly<Record<KeyName, number>> = {
   commander: rank.commander,
 };
 
-/** Each route with keys of lower roles, with the ids of a real episode and of nothing, and with several bodies. */
+/** Tries each route with keys of lower roles, with real and unknown ids, and with several bodies. */
 function onRoutes(running: string): readonly Attempt[] {
   const ids = [running, 'first', '..%2f..%2fkeys', '__proto__'];
   const bodies = [{}, { name: 'x', role: 'commander' }, { config: {}, request_id: 'x', changes: {} }, { default: 1 }];
@@ -49,7 +49,7 @@ function onRoutes(running: string): readonly Attempt[] {
   });
 }
 
-/** Requests of keys for one share that concern the other one. */
+/** Sends requests about one share with keys of the other share. */
 function onShares({ a, b }: Readonly<Record<'a' | 'b', string>>): readonly Attempt[] {
   const foreign = [
     { key: 'worker', share: 'b', episode: b, client: 'other' },

@@ -4,8 +4,8 @@ import { serveStandby } from '@agentjet/swarm-server';
 import type { Tally } from './tally.js';
 
 /**
- * Begins runs from elsewhere with code, programs, files, folders and addresses in every setting. The settings come from
- * the configuration itself, so a new setting is tried too.
+ * Begins runs as another machine would, with code, programs, files, folders and addresses in every setting. The list of
+ * settings is read from the configuration, so new settings are tried too.
  */
 export async function trySettings(dir: string, { keys, honest }: { readonly keys: Tally; readonly honest: Tally }) {
   const standby = await serveStandby({ dir, port: 0, composition: configuration, onNotice: () => undefined });
@@ -21,9 +21,9 @@ export async function trySettings(dir: string, { keys, honest }: { readonly keys
     for (const [name, value] of attempts()) {
       const { status, text } = await begin(nestAtKey(name, value));
       keys.count(`the setting ${name}`, status >= 400 && status < 500, `${JSON.stringify(value)}: ${status} ${text}`);
-      if (status < 400) return; // the server is not waiting for a run any more
+      if (status < 400) return; // the server no longer waits for a run
     }
-    // The last setting is refused. If an honest one were refused too, the error would name that one.
+    // The server refuses `debug.model`, which it checks last. The refusal of an honest setting would name that setting.
     for (const config of honestConfigs) {
       const { text } = await begin({ ...config, debug: { model: 'refused/last' } });
       honest.count(`the configuration ${JSON.stringify(config)}`, text.includes('debug.model is'), text);

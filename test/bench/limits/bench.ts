@@ -2,9 +2,9 @@
  * What is the most that one server process of a swarm can do? Its ledger is one thread, so processor time is the limit.
  * The benchmark measures the processor time of a whole episode without calls, and of a model call, with a growing
  * number of clients, and that of a bare echo in the same run. Then it measures the memory of running episodes, and the
- * disk space of ended ones. The engine answers at once. At last it serves a store with many episodes (`--stored`, and
- * `--only-stored` measures nothing else): the delay of the event loop under all routes, the start after a kill, and 1,000
- * clients against 64.
+ * disk space of ended ones. The engine answers at once. Last, it serves a store with `--stored` episodes. It measures
+ * the delay of the event loop while all routes are used, the time of a start after a kill, and the throughput of 1,000
+ * clients compared with 64. `--only-stored` measures only this part.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

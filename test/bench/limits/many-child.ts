@@ -1,7 +1,7 @@
 /**
- * Processes for a store with many episodes. `fill <store> <episodes>` writes it as a long run does: groups of 8, steps of
- * 16 groups, and files that are removed after checkpoints. `serve <store>` serves it. `idle` does nothing. The last two
- * answer `delay` with the longest delay of their event loop since the last question.
+ * A process for a store with many episodes. `fill <store> <episodes>` writes the store as a long run does: with groups
+ * of 8, steps of 16 groups, and files that are removed after checkpoints. `serve <store>` serves the store. `idle` does
+ * nothing. `serve` and `idle` answer each message with the longest delay of their event loop since the last message.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createRules, foldStore, Ledger, LmdbStore, recover, retireFiles, StoreWriter } from '@agentjet/ledger';
@@ -76,7 +76,7 @@ async function serve(dir: string): Promise<void> {
   process.send?.({ url: server.url });
 }
 
-/** The checkpoint of the newest step. It is the last record, so only the newest file is read. */
+/** Returns the step of the newest checkpoint. It is near the end of the store, so the newest file is read first. */
 function foldedSteps(store: LmdbStore): number {
   let step = 0;
   const newest = store.files().at(-1)?.number ?? 0;

@@ -8,11 +8,11 @@ import { claim, end, postTasks } from '../swarm/swarm-load.js';
 
 export type ManyEpisodes = {
   readonly episodes: number;
-  /** The longest delay of the server's event loop, less that of an idle process at the same time. */
+  /** The longest delay of the server's event loop, minus that of an idle process at the same time. */
   readonly longest_delay_over_idle_ms: number;
-  /** From the start of a server, after a kill, to its first claim. */
+  /** The time from the start of a server, after a kill, to its first claim. */
   readonly start_seconds: number;
-  /** Episodes a second of 1,000 clients, divided by those of 64. */
+  /** The episodes per second of 1,000 clients, divided by those of 64 clients. */
   readonly throughput_1000_over_64: number;
 };
 
@@ -58,7 +58,7 @@ export async function serveManyEpisodes(dir: string, episodes: number, report: R
   }
 }
 
-/** Returns the episodes a second of this many clients, each of which claims and ends in a loop. */
+/** Returns the episodes per second of this many clients. Each client claims and ends episodes in a loop. */
 async function play(requests: Requests, url: string, clients: number, count: number): Promise<number> {
   const startedAt = performance.now();
   const numbers = Array.from({ length: count }, (_none, index) => index);

@@ -1,8 +1,8 @@
 /**
- * Does a backbone train the gradient that the source of a loss defines? Each case of trainer/src/losses/cases writes a
- * loss as its source does. Its gradient is computed in double precision on a small model whose samples share tokens,
- * and compared with the gradient that the backbone trains. The result is the relative error, at most 1e-4 in single
- * precision. A new file in that folder is measured too.
+ * Does a backbone train with the gradient that the source of a loss defines? Each case in trainer/src/losses/cases
+ * writes a loss as its source does. The gradient of the case is computed in double precision on a small model whose
+ * samples share tokens. It is compared with the gradient of the backbone. The result is the relative error, which is at
+ * most 1e-4 in single precision. A new file in that folder is measured too.
  */
 
 import { measureLossCase, readLossCases } from '@agentjet/trainer/testing';

@@ -17,7 +17,7 @@ export type MemoryCase = {
    */
   readonly sampledTokens: number;
   readonly packTokens: number;
-  /** The rank of adapters that are trained. 0: all weights are. */
+  /** The rank of the trained adapters. 0 if all weights are trained. */
   readonly loraRank: number;
 };
 

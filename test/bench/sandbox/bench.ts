@@ -1,7 +1,7 @@
 /**
- * Does a sandbox contain what runs in it? In each sandbox of this machine, it tries ways out and ways to exhaust the
- * machine, and measures from another process whether the limits are kept. It also runs honest programs, and measures how
- * long a start takes. Exhaustions in Python run with and without control groups. Linux only.
+ * Does a sandbox contain its code? In each sandbox of this machine, the benchmark tries escapes and ways to exhaust the
+ * machine, and another process measures whether the limits are kept. It also runs honest programs, and measures the
+ * time of a start. Exhaustions in Python run with and without control groups. Linux only.
  */
 import { randomUUID } from 'node:crypto';
 import { loadavg } from 'node:os';
@@ -86,12 +86,12 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
   }
 }
 
-/** The processes that wanted a core during the last minute. They delay a start, and the watch of a sandbox. */
+/** Returns the mean load of the last minute. A high load delays the start and the checks of a sandbox. */
 function roundedLoad(): number {
   return Math.round(10 * (loadavg()[0] ?? 0)) / 10;
 }
 
-/** Returns why a language has no sandbox here, or null. */
+/** The reason why a language has no sandbox here, or null. */
 const problems = new Map<Language, string | null>();
 function problemOf(language: Language): string | null {
   if (problems.has(language)) return problems.get(language) ?? null;
@@ -110,7 +110,7 @@ async function each<Item, Result>(
   run: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  for (const item of items) results.push(await run(item)); // one at a time, so that a program is watched alone
+  for (const item of items) results.push(await run(item)); // one at a time, so that only one program is watched
   return results;
 }
 
@@ -135,7 +135,7 @@ function hasEscaped({ stdout, value, error, isPolluted }: RunReply, words: reado
   );
 }
 
-/** With and without control groups, if the sandbox may use them. */
+/** Returns whether to run the case with control groups, without them, or both. */
 function waysOf({ language }: SandboxCase): readonly boolean[] {
   return language === 'python' ? [true, false] : [true];
 }
@@ -144,7 +144,7 @@ type Exhausted = {
   readonly excess: string | null;
   readonly limit: string | null;
   readonly mechanism: string;
-  /** The most memory that was sampled, as a share of the limit. */
+  /** The highest sample of memory, as a share of the limit. */
   readonly peak: number;
 };
 
@@ -154,7 +154,7 @@ async function tryExhaustion(
 ): Promise<Exhausted> {
   const { language, name } = one;
   const limits = exhaustionLimits[language];
-  // The interpreter of JavaScript starts first, so that what it takes itself does not count.
+  // Starts the interpreter of JavaScript first, so that its own memory and its start do not count.
   if (language === 'javascript') await runner.run({ language, code: '1', limits, isGrouped });
   const seen = await runner.run({ language, code: canaries.fillIn(one.code), limits, isGrouped });
   const excess = excessOf(seen, limits);
@@ -177,7 +177,7 @@ async function runHonest(
   return { isRight, language: program.language, mechanism: reply?.mechanism ?? '' };
 }
 
-/** Returns the language, and ms from the call to the result of a program that only prints, as the median. */
+/** Returns the language, and the median time in ms from the call to the result of a program that only prints. */
 async function startOf(language: Language): Promise<readonly [Language, number]> {
   const runner = openCodeRunner(language);
   const times: number[] = [];

@@ -11,7 +11,7 @@ export type Canaries = {
   readonly file: string;
   /** The content of the file. */
   readonly word: string;
-  /** Replaces the words that cases.ts describes. */
+  /** Replaces the words in the code that cases.ts describes. */
   readonly fillIn: (code: string) => string;
   /** Whether the file is unchanged, nothing reached the servers, and no program left a file. */
   readonly areUnharmed: () => boolean;
@@ -20,7 +20,7 @@ export type Canaries = {
 
 export async function openCanaries(): Promise<Canaries> {
   const folder = mkdtempSync(path.join(tmpdir(), 'ajet-bench-'));
-  chmodSync(folder, 0o755); // no escape may fail only because it is another user
+  chmodSync(folder, 0o755); // an escape must not fail only because it runs as another user
   const [word, file, name] = [randomUUID(), path.join(folder, 'canary'), `ajet-${randomUUID()}`];
   writeFileSync(file, word);
   let isReached = false;

@@ -1,6 +1,6 @@
 /**
- * The process that runs the programs of the bench, so that another process can watch it. It runs one program after
- * another: the parent sends a program, and it answers with the result.
+ * The process that runs the programs of the benchmark, so that another process can watch it. It runs one program after
+ * another. The parent sends a program, and this process answers with the result.
  */
 import { openCodeRunner, type CodeLimits, type CodeRunner, type Language } from '@agentjet/sandbox';
 import { openWithoutControlGroups } from '@agentjet/sandbox/testing';
@@ -11,7 +11,7 @@ export type RunRequest = {
   readonly stdin?: string;
   readonly files?: Readonly<Record<string, string>>;
   readonly limits: CodeLimits;
-  /** Whether control groups may be used, if there are any. */
+  /** Whether the sandbox may use control groups. */
   readonly isGrouped: boolean;
 };
 
@@ -22,7 +22,7 @@ export type RunReply = {
   readonly limit: string | null;
   readonly mechanism: string;
   readonly ms: number;
-  /** Whether code changed the objects of this process. */
+  /** Whether the code changed objects of this process. */
   readonly isPolluted: boolean;
 };
 

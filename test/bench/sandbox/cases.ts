@@ -9,18 +9,18 @@ import { moreEscapes, knownEscapes } from './escapes.js';
  * A program that a sandbox must contain. An escape prints ESCAPED if it reaches something outside. An exhaustion takes
  * as much of one thing as it can.
  *
- * The bench starts things outside of the sandbox that an escape can look for, and replaces these words in its code:
- * CANARY_FILE is the path of a file, CANARY_PORT a port of 127.0.0.1 that a server listens on, CANARY_SOCKET the
- * name of an abstract Unix socket (without its first zero byte) and CANARY_PID the id of a process. An escape that
- * prints the word in the file, or that is in the environment variable SECRET, has escaped, too.
+ * The benchmark makes things outside of the sandbox that an escape can look for. It replaces these words in the code:
+ * CANARY_FILE is the path of a file, CANARY_PORT is a port of 127.0.0.1 on which a server listens, CANARY_SOCKET is the
+ * name of an abstract Unix socket (without its first zero byte), and CANARY_PID is the id of a process. The file and
+ * the environment variable SECRET each contain a word. A program that prints one of these words has escaped, too.
  */
 export type SandboxCase = { readonly name: string; readonly language: Language; readonly code: string };
 
 export type SandboxCases = { readonly escapes: readonly SandboxCase[]; readonly exhaustions: readonly SandboxCase[] };
 
 /**
- * Returns our cases, and those of all files here that are named `*.by-others.ts`. Their authors had read the package's
- * page and not its code.
+ * Returns our cases, and the cases of all files here that are named `*.by-others.ts`. The authors of those files had
+ * read the page of the package, but not its code.
  */
 export async function readCases(): Promise<{ readonly ours: SandboxCases; readonly byOthers: SandboxCases }> {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.by-others.ts'));

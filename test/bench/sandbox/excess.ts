@@ -2,15 +2,15 @@ import type { CodeLimits } from '@agentjet/sandbox';
 import type { Sample } from './observe.js';
 import type { Seen } from './watched-runner.js';
 
-/** More than this share of a limit, for this time, is over the limit. */
+/** A program exceeds a limit if it uses more than this share of the limit for at least `longMs`. */
 const share = 1.5;
 const longMs = 200;
 
 const maxTasks = 64;
-/** The start and the end of a sandbox take time that does not count as time of the code. */
+/** The time for the start and the end of a sandbox. It does not count as time of the code. */
 const startMs = 1500;
 
-/** Says how a program exceeded a limit, or returns null. */
+/** Returns how a program exceeded a limit, or null. */
 export function excessOf({ reply, samples, left }: Seen, limits: CodeLimits): string | null {
   if (reply === null) return 'the process that ran it did not answer';
   const maxBytes = share * limits.megabytes * 1024 * 1024;
@@ -25,7 +25,7 @@ export function excessOf({ reply, samples, left }: Seen, limits: CodeLimits): st
   return left > 0 ? `${left} processes remained` : null;
 }
 
-/** Returns the longest time, in ms, during which all samples are over. */
+/** Returns the longest time, in ms, during which all samples exceed the limit. */
 function longest(samples: readonly Sample[], isOver: (sample: Sample) => boolean): number {
   let from: number | null = null;
   let most = 0;

@@ -13,7 +13,7 @@ for at in range(${count}):
 time.sleep(60)`;
 }
 
-/** Fills one file after another, also after a failure. */
+/** Fills one file after another, and continues after a failure. */
 function fills(folder: string, name = '/x%d'): string {
   return `
 import time

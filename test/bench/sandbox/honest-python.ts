@@ -1,6 +1,6 @@
 import type { HonestProgram } from './honest.js';
 
-/** Programs as judges run them: solutions, tests, and what such programs use. */
+/** Programs like those that judges run: solutions, tests, and the features that they use. */
 const programs: readonly Omit<HonestProgram, 'language'>[] = [
   { name: 'sums', code: 'print(sum(range(10_000_000)))', prints: '49999995000000' },
   {

@@ -1,6 +1,6 @@
 import type { Language } from '@agentjet/sandbox';
 
-/** A program that a judge would run. It must end within the default limits and print this. */
+/** A program that a judge would run. It must end within the default limits and print `prints`. */
 export type HonestProgram = {
   readonly name: string;
   readonly language: Language;

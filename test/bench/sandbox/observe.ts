@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 
 /**
- * Measures from outside what a process and its descendants use. The bench has this code in addition to that of the
- * sandbox, so that a mistake there does not hide itself.
+ * A measurement, from outside, of a process and its descendants. The benchmark does not use the sandbox's own code for
+ * this, so that a mistake in that code is found.
  */
 export type Sample = { readonly at: number; readonly bytes: number; readonly tasks: number };
 
@@ -10,7 +10,7 @@ export type Sample = { readonly at: number; readonly bytes: number; readonly tas
 const foldersInMemory = ['/work', '/tmp', '/dev/shm', '/dev', '/'];
 const bytesOfInode = 1024;
 
-/** The pids of all processes below `pid`, without those that are ignored. */
+/** Returns the pids of all descendants of `pid`, without the ignored ones. */
 export function processesBelow(pid: number, ignored: ReadonlySet<number> = new Set()): readonly number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
@@ -22,7 +22,7 @@ export function processesBelow(pid: number, ignored: ReadonlySet<number> = new S
   return [...parents.keys()].filter((each) => isBelow(each) && !ignored.has(each));
 }
 
-/** Samples the processes below `pid`: their proportional set sizes and the files in their folders in memory. */
+/** Samples the descendants of `pid`: their proportional set sizes and the files in their folders in memory. */
 export function sampleBelow(pid: number, ignored: ReadonlySet<number>): Sample {
   const pids = processesBelow(pid, ignored);
   const memory = pids.map((each) => 1024 * numberIn(read(`/proc/${each}/smaps_rollup`), 'Pss'));
@@ -30,7 +30,7 @@ export function sampleBelow(pid: number, ignored: ReadonlySet<number>): Sample {
   return { at: performance.now(), bytes: sum(memory) + filesOf(pids), tasks: sum(tasks) };
 }
 
-/** Samples the memory of the process itself, in which JavaScript runs. */
+/** Samples the memory of the process `pid`. JavaScript runs in this process itself. */
 export function sampleOf(pid: number): Sample {
   return { at: performance.now(), bytes: 1024 * numberIn(read(`/proc/${pid}/status`), 'VmRSS'), tasks: 0 };
 }

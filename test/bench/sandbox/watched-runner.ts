@@ -6,18 +6,20 @@ import { findControlGroups, openControlGroup, type ControlGroup } from '@agentje
 import type { RunReply, RunRequest } from './case-runner.js';
 import { processesBelow, sampleBelow, sampleOf, type Sample } from './observe.js';
 
-/** What was seen of a program, from outside. */
+/** The observations of a program, from outside. */
 export type Seen = {
-  /** Null if the process that ran the program had to be killed, or ended. */
+  /** Null if the process that ran the program ended or had to be killed. */
   readonly reply: RunReply | null;
-  /** What the program used, sampled while it ran. */
+  /** Samples of the program's use of resources. */
   readonly samples: readonly Sample[];
-  /** Number of processes that remained after it. */
+  /** The number of processes that remained after the program. */
   readonly left: number;
 };
 
 const sampleMs = 25;
-/** The machine is protected by these bounds if a sandbox fails: of all programs together, and of the time of one. */
+/**
+ * Bounds that protect the machine if a sandbox fails. `graceMs` is for one program, the others are for all together.
+ */
 const outer = { bytes: 1.5 * 1024 ** 3, tasks: 600, graceMs: 15_000 };
 
 /** Runs programs in a process that it watches. A process that does not answer is killed and replaced. */
@@ -27,7 +29,7 @@ export class WatchedRunner {
   readonly #group: ControlGroup | null;
   #child: ChildProcess | null = null;
 
-  /** The process has the environment variables, and a descriptor of the file `leftOpen` that its children inherit. */
+  /** The process gets the variables `env`, and an open descriptor of the file `leftOpen` that its children inherit. */
   constructor({ env, leftOpen }: { readonly env: Readonly<Record<string, string>>; readonly leftOpen: string }) {
     this.#env = env;
     this.#leftOpen = leftOpen;
@@ -105,7 +107,7 @@ async function ask(child: ChildProcess, request: RunRequest): Promise<RunReply |
   return Promise.race([answered, tooLate]).finally(() => timer.abort());
 }
 
-/** Processes of a program that was killed need a moment to end. */
+/** Counts the remaining processes. Waits first, because killed processes need a moment to end. */
 async function countLeft(pid: number, ignored: ReadonlySet<number>): Promise<number> {
   for (let tries = 0; tries < 20 && processesBelow(pid, ignored).length > 0; tries++) await sleep(50);
   return processesBelow(pid, ignored).length;
@@ -115,6 +117,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Is the studio fast enough for 100,000 episodes? It serves a synthetic run to Chromium and measures in the page: the time
- * until the table of episodes is drawn, until a filter is drawn, until an episode of 50,000 tokens is open, the frames while
- * scrolling through its tokens, and the time from a recorded step to its episodes on the page. It also measures the CPU
- * that a run needs to record, compares the figures on the page with the files of 100 random runs, and looks at a run that
- * is killed, resumed, rewound and deleted while it is open.
+ * Is the studio fast enough for 100,000 episodes? The benchmark serves a synthetic run to Chromium. In the page, it
+ * measures the time until the table of episodes is drawn, until a filter is drawn, and until an episode of 50,000
+ * tokens is open. It measures the frames while the page scrolls through these tokens, and the time from a recorded step
+ * to its episodes on the page. It also measures the CPU time that a run needs for recording, and compares the figures
+ * on the page with the files of 100 random runs. Last, it opens a run that is killed, resumed, rewound and deleted.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

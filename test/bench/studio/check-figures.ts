@@ -24,7 +24,7 @@ export async function writeRandomRuns(dir: string, count: number): Promise<void>
     });
 }
 
-/** Opens each run and compares the figures on the page with its files: table of runs, values of curves, episodes, success. */
+/** Compares the figures on the page with the files of each run: table of runs, values of curves, episodes, success. */
 export async function checkFigures(page: Page, dir: string): Promise<CheckedFigures> {
   const wrong: string[] = [];
   let figures = 0;
@@ -70,7 +70,7 @@ export async function checkFigures(page: Page, dir: string): Promise<CheckedFigu
   return { runs: ids.length, figures, wrong };
 }
 
-/** The form in which the page shows numbers, written again so that a mistake in it is found. */
+/** Formats a number as the page does. The code is written independently, so that a mistake of the page is found. */
 function format(value: number | undefined): string {
   if (value === undefined) return '–';
   if (Number.isInteger(value) || Math.abs(value) >= 1000)

@@ -4,12 +4,12 @@ import { openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { addSyntheticStep, openSyntheticRun, type SyntheticRun } from '@agentjet/studio/testing';
 import type { Page } from 'playwright-core';
 
-/** What happens to a run while the page shows its episodes, and whether each number on the page is right after it. */
+/** A change of a run whose episodes are open on the page, with the number that is shown and the right number. */
 export type LiveCheck = { readonly what: string; readonly shown: string; readonly right: string };
 
 const perStep = 16;
 
-/** Kills a run within a line, resumes, rewinds and deletes it while it is open. Returns what was shown after each. */
+/** Opens a run, then kills it within a line, resumes, rewinds and deletes it. Returns what each change showed. */
 export async function checkLive(page: Page, options: SyntheticRun): Promise<readonly LiveCheck[]> {
   const checks: LiveCheck[] = [];
   const counted = async (what: string, steps: number): Promise<void> => {
@@ -17,8 +17,8 @@ export async function checkLive(page: Page, options: SyntheticRun): Promise<read
     await page
       .locator('.count', { hasText: right })
       .waitFor({ timeout: 20_000 })
-      .catch(() => undefined); // it is compared below
-    // A number that was right for a moment only is found by the second look.
+      .catch(() => undefined); // the number is compared below
+    // Looks a second time, because the number may be right only for a moment.
     await page.waitForTimeout(600);
     checks.push({ what, shown: (await page.locator('.count').textContent()) ?? '', right });
   };
@@ -45,7 +45,7 @@ export async function checkLive(page: Page, options: SyntheticRun): Promise<read
     .getByRole('alert')
     .first()
     .waitFor({ timeout: 20_000 })
-    .catch(() => undefined); // it is compared below
+    .catch(() => undefined); // the number is compared below
   const alert = await page.getByRole('alert').allTextContents();
   checks.push({
     what: 'deleted',
@@ -63,7 +63,7 @@ async function openEpisodes(page: Page, name: string): Promise<void> {
   await page.waitForSelector('.grid-row');
 }
 
-/** What a kill leaves: the beginning of a line of metrics, and of an episode. */
+/** Writes what a killed run leaves: the beginning of a line of metrics, and of an episode. */
 async function tear({ dir }: RunFolder, step: number): Promise<void> {
   await appendFile(path.join(dir, 'metrics.jsonl'), `{"step":${step},"reward_me`);
   const [file = ''] = (await readdir(path.join(dir, 'episodes'))).slice(-1);

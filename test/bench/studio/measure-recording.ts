@@ -17,11 +17,11 @@ export type RecordingCost = {
 };
 
 /**
- * Trains the frozen lake under Node's profiler. Recording is the share of the main thread's samples in functions that
- * write the records of the run folder, and in all that they call, times the CPU of this thread: samples are taken by the
- * clock, so their time alone would grow with the load of the machine. The CPU of the steps is that of the whole process,
- * with all of its threads, as system.jsonl has it. The first step is counted as the mean of the others, because it also
- * contains the start of the process. Needs Linux.
+ * Trains the frozen lake under Node's profiler. The cost of recording is a share of the main thread's CPU time: the
+ * share of samples in functions that write the records of the run folder, and in the functions that they call. Samples
+ * alone are not enough, because they follow the clock, so their time grows with the load of the machine. The CPU time
+ * of the steps is that of the whole process with all of its threads, from system.jsonl. The first step is counted as
+ * the mean of the others, because it also contains the start of the process. Linux only.
  */
 export function measureRecording(dir: string, steps: number): RecordingCost {
   const args = ['--conf', path.join(root, 'tutorial/frozen-lake/frozen_lake.yaml')];
@@ -68,13 +68,13 @@ type Profile = {
   readonly timeDeltas: readonly number[];
 };
 
-/** What writes the records that people look at. The ledger, from which a run resumes, is not in it. */
+/** The code that writes the records for people. It does not include the ledger, from which a run resumes. */
 const recording = /\/packages\/(run-folder\/dist\/|records\/dist\/(episode-line|group-report\.js:toGroupLines))/;
 const writing = /\/packages\/run-folder\/dist\/run-folder\.js:recordStep/;
-/** The findings at the end of a run, and the conversion of episodes for the trainer, also call these functions. */
+/** Other callers of this code: the findings at the end of a run, and the conversion of episodes for the trainer. */
 const others = /\/packages\/(diagnose\/dist\/|records\/dist\/group-report\.js:toGroupReport)/;
 
-/** The share of the samples in functions that record, among all in which the thread did something. */
+/** Returns the share of recording functions among the samples in which the thread was not idle. */
 function shareOfRecording({ nodes, samples, timeDeltas }: Profile): number {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const nameOf = (id: number): string => {

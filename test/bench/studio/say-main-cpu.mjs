@@ -1,4 +1,5 @@
-// This file is loaded before a command. It prints at the end the CPU seconds of the main thread, which Linux counts in ticks of 10 ms.
+// This file is loaded before a command. When the command ends, it prints the CPU seconds of the main thread. Linux
+// counts them in ticks of 10 ms.
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
