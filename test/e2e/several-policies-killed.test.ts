@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listRuns, onlyRun, readMetrics } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 /** The command with several policies: it is killed, stopped with Ctrl-C (nightly), and resumed. */
-const isLong = process.env['AJET_LONG_TESTS'] === '1';
 
 const team = {
   'agent.ts': `
@@ -42,7 +42,7 @@ beforeAll(async () => {
   whole = readAll(onlyRun(folder));
 });
 
-it.skipIf(!isLong)('kill -9 and --resume: the metrics of a run that was never killed, to the last digit', async () => {
+longIt('kill -9 and --resume: the metrics of a run that was never killed, to the last digit', async () => {
   const folder = createJobFolder(modelDir, team, changes);
   const running = startAjet(folder, train);
   await running.waitFor(/worker step 3\/5/);
@@ -63,20 +63,17 @@ it.skipIf(!isLong)('kill -9 and --resume: the metrics of a run that was never ki
   });
 });
 
-it.skipIf(!isLong)(
-  'Ctrl-C: the running step is finished, all models are saved, exit 130; and it resumes from there',
-  async () => {
-    const folder = createJobFolder(modelDir, team, changes);
-    const running = startAjet(folder, train);
-    await running.waitFor(/planner step 2\/5/);
-    running.child.kill('SIGINT');
-    const { code, stdout } = await running.finished;
-    expect(code).toBe(130);
-    expect(stdout).toMatch(/stopped after [^]*model {2}planner: [^]*model {2}worker: /);
-    expect(await runAjet(folder, [...train, '--resume'])).toMatchObject({ code: 0 });
-    expect(readAll(onlyRun(folder))).toEqual(whole);
-  },
-);
+longIt('Ctrl-C: the running step is finished, all models are saved, exit 130; and it resumes from there', async () => {
+  const folder = createJobFolder(modelDir, team, changes);
+  const running = startAjet(folder, train);
+  await running.waitFor(/planner step 2\/5/);
+  running.child.kill('SIGINT');
+  const { code, stdout } = await running.finished;
+  expect(code).toBe(130);
+  expect(stdout).toMatch(/stopped after [^]*model {2}planner: [^]*model {2}worker: /);
+  expect(await runAjet(folder, [...train, '--resume'])).toMatchObject({ code: 0 });
+  expect(readAll(onlyRun(folder))).toEqual(whole);
+});
 
 it.each([
   ['eval', /swarm\.policies names planner, worker, and this command evaluates one model\. A run evaluates all/],

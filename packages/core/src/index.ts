@@ -129,4 +129,4 @@ export { setting } from './config/setting.js';
 export { sampleCollections } from './config/swarm-schema.js';
 export { RecoveryBudget } from './recovery-budget.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
-export { formatBytes, formatCount, formatSeconds } from './quantities.js';
+export { countOf, formatBytes, formatCount, formatSeconds } from './quantities.js';

@@ -21,3 +21,6 @@ export function formatSeconds(seconds: number): string {
     ? `${minutes} min ${Math.floor(seconds % 60)} s`
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/** Returns a phrase such as "1 step" or "2 steps". */
+export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

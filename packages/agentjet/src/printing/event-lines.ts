@@ -1,4 +1,4 @@
-import { formatCount, formatSeconds } from '@agentjet/core';
+import { countOf, formatCount, formatSeconds } from '@agentjet/core';
 import { formatChange, formatRate } from '@agentjet/core/success';
 import type {
   Evaluation,
@@ -59,7 +59,7 @@ function formatKinds({ kinds = [] }: Evaluation): readonly string[] {
     .slice(0, mostKinds)
     .map(
       ({ kind, successRate, interval, tasks }) =>
-        `${kind} ${formatRate(successRate, interval)}, ${counted(tasks, 'task')}`,
+        `${kind} ${formatRate(successRate, interval)}, ${countOf(tasks, 'task')}`,
     );
   const left = kinds.length - shown.length;
   return [`  by kind: ${[...shown, ...(left > 0 ? [`and ${left} more kinds`] : [])].join('; ')}`];
@@ -122,7 +122,7 @@ function formatSftStep(step: number, totalSteps: number, metrics: StepMetrics): 
 
 function formatHeldOut({ step, loss, examples, tokens, seconds }: HeldOutLoss): string {
   const when = step === 0 ? 'before training' : `after step ${step}`;
-  return `held out ${when}: loss ${fixed(loss, 4)}  (${counted(examples, 'example')}, ${formatCount(tokens)} tokens, ${formatSeconds(seconds)})`;
+  return `held out ${when}: loss ${fixed(loss, 4)}  (${countOf(examples, 'example')}, ${formatCount(tokens)} tokens, ${formatSeconds(seconds)})`;
 }
 
 function formatSftResult(result: SftResult): string {
@@ -143,13 +143,9 @@ function formatSftResult(result: SftResult): string {
 function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask, temperature, unit }: RunPlan): string {
   if (firstStep > totalSteps) return `its ${firstStep - 1} steps are made`;
   const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
-  if (unit !== undefined) return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, unit)}`;
+  if (unit !== undefined) return `${resumed}${countOf(totalSteps, 'step')} of ${countOf(tasksPerStep, unit)}`;
   const sampled = temperature === undefined ? '' : ` at temperature ${temperature}`;
-  return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, 'task')}, ${counted(episodesPerTask, 'episode')} each${sampled}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${resumed}${countOf(totalSteps, 'step')} of ${countOf(tasksPerStep, 'task')}, ${countOf(episodesPerTask, 'episode')} each${sampled}`;
 }
 
 function formatResult(result: JobResult): string {

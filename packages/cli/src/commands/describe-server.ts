@@ -1,4 +1,4 @@
-import { formatSeconds } from '@agentjet/core';
+import { countOf, formatSeconds } from '@agentjet/core';
 import type { ServerAnswer } from '@agentjet/swarm-client';
 
 type Progress = Pick<ServerAnswer, 'waits_for' | 'newest_step' | 'places'>;
@@ -71,8 +71,6 @@ export const formatShare = (share: number): string => `${Math.round(100 * share)
 /** Formats a duration in whole seconds, because people compare it with the clock. */
 export const formatAge = (seconds: number): string =>
   seconds < 60 ? `${Math.floor(seconds)} s` : formatSeconds(seconds);
-
-const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function describePolicies(policies: NonNullable<ServerAnswer['policies']>, nowMs: number): readonly string[] {
   const width = Math.max(...Object.keys(policies).map((name) => name.length));

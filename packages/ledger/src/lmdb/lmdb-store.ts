@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { open } from 'lmdb';
 import type { StoreEntry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
@@ -377,8 +378,6 @@ const minFreeBytes = 256 * 2 ** 20;
 /** Room that is reserved for the server's own decisions on a full disk. */
 const reserveBytes = 4 * 2 ** 20;
 const heartbeatMs = 5000;
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const notOwner = (): StoreError =>
   new StoreError('not_owner', 'Another server has taken the store over; this one stops.');

@@ -6,7 +6,7 @@ import { SandboxError, type CodeLimits, type CodeResult, type CodeRunner, type S
 import { openControlGroup, type ControlGroup } from '../process/control-group.js';
 import { createFolderRunner } from '../process/folder-runner.js';
 import { inheritedDescriptors, withNull } from '../process/inherited-descriptors.js';
-import { descendantsOf, measureUsage } from '../process/process-usage.js';
+import { descendantsOf, measureCpuSeconds, measureUsage } from '../process/process-usage.js';
 import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
 import { writeFiles } from '../process/write-files.js';
@@ -106,11 +106,15 @@ function openGroup({ groups }: SandboxPrograms, limits: CodeLimits): ControlGrou
  */
 function exceededBy({ pid }: ChildProcess, limits: CodeLimits, group: ControlGroup | null): CodeResult['limit'] {
   if (pid === undefined) return null;
-  const maxBytes = bytesOfAll(limits);
   const maxProcesses = maxTasks + tasksOfSandbox;
+  const maxCpuSeconds = cpuTimesOfAll * (limits.seconds + 1);
+  if (group !== null) {
+    if (measureCpuSeconds(pid, maxProcesses) > maxCpuSeconds) return 'time';
+    return group.isOutOfMemory() ? 'memory' : null;
+  }
+  const maxBytes = bytesOfAll(limits);
   const usage = measureUsage(pid, { folders: writableFolders, exactAboveBytes: maxBytes, maxProcesses });
-  if (usage.cpuSeconds > cpuTimesOfAll * (limits.seconds + 1)) return 'time';
-  if (group !== null) return group.isOutOfMemory() ? 'memory' : null;
+  if (usage.cpuSeconds > maxCpuSeconds) return 'time';
   if (usage.tasks > maxProcesses) return 'processes';
   return usage.memoryBytes > maxBytes ? 'memory' : null;
 }

@@ -39,9 +39,17 @@ export function measureUsage(pid: number, { folders, exactAboveBytes, maxProcess
   return {
     memoryBytes: isExact ? sumProportions(pids, files, exactAboveBytes) : estimate,
     tasks: sum(stats.map(({ threads }) => threads)),
-    cpuSeconds: sum(stats.map(({ ticks }) => ticks)) / ticksPerSecond,
+    cpuSeconds: secondsOf(stats),
   };
 }
+
+/** Sums the CPU time of the process `pid` and all its descendants, as `measureUsage` does. */
+export function measureCpuSeconds(pid: number, maxProcesses: number): number {
+  const pids = descendantsOf(pid);
+  return pids.length > maxProcesses ? 0 : secondsOf(pids.map(statOf));
+}
+
+const secondsOf = (stats: readonly Stat[]): number => sum(stats.map(({ ticks }) => ticks)) / ticksPerSecond;
 
 /** Stops as soon as the sum exceeds the limit, because the kernel is slow to answer for each process. */
 function sumProportions(pids: readonly number[], files: number, exactAboveBytes: number): number {

@@ -1,4 +1,4 @@
-import { formatSeconds } from '@agentjet/core';
+import { countOf, formatSeconds } from '@agentjet/core';
 import { toOneLine } from '@agentjet/core/text';
 import {
   countPlaces,
@@ -83,7 +83,9 @@ function findWork(context: SwarmContext, step: string): Wait | undefined {
     return {
       reason: 'updating',
       text:
-        made === undefined ? `${step} is being made.` : `Step ${line.step} is being made from ${count(made, 'group')}.`,
+        made === undefined
+          ? `${step} is being made.`
+          : `Step ${line.step} is being made from ${countOf(made, 'group')}.`,
     };
   }
   if (!evaluation.isRunning) return undefined;
@@ -113,7 +115,7 @@ function findBatchWait(context: SwarmContext, step: string): Wait {
   if (batch.kind === 'held')
     return {
       reason: 'held',
-      text: `${step} has its groups, and waits for ${count(batch.by.length, 'group')} whose tokens it would make too old (trainer_common.max_staleness); ${episodesOf(context)}.`,
+      text: `${step} has its groups, and waits for ${countOf(batch.by.length, 'group')} whose tokens it would make too old (trainer_common.max_staleness); ${episodesOf(context)}.`,
     };
   const missing = toWanted(context, missingGroups(flying, rules));
   const wanted = `${step} waits for ${missing}`;
@@ -126,7 +128,7 @@ function findBatchWait(context: SwarmContext, step: string): Wait {
   )
     return {
       reason: 'clients_ask',
-      text: `${step} waits until the clients ask for it (swarm.sample_collection); ${count(flying.flight.trainable.size, 'group')} are ready.`,
+      text: `${step} waits until the clients ask for it (swarm.sample_collection); ${countOf(flying.flight.trainable.size, 'group')} are ready.`,
     };
   return { reason: 'groups', text: `${wanted}; ${episodesOf(context)}.` };
 }
@@ -144,7 +146,7 @@ function findBlock(context: SwarmContext, wanted: string): Wait | undefined {
   if (waiting > 0)
     return {
       reason: 'rewards',
-      text: `${wanted}; ${count(waiting, 'episode')} ${waiting === 1 ? 'waits' : 'wait'} for a reward from a scorer.`,
+      text: `${wanted}; ${countOf(waiting, 'episode')} ${waiting === 1 ? 'waits' : 'wait'} for a reward from a scorer.`,
     };
   const empty = shareNames(context).filter((share) => tasks.isComplete?.(share) === false);
   if (empty.length > 0)
@@ -171,9 +173,9 @@ function toWanted(context: SwarmContext, missing: GroupsByShare): string {
   const { groups, trainable } = flyingOf(context).flight;
   const sampled = groups.size - trainable.size;
   if (isEnding(context) && ownSharesToDraw(context).length === 0 && sampled > 0)
-    return `the last ${count(sampled, 'group')}`;
+    return `the last ${countOf(sampled, 'group')}`;
   const parts = Object.entries(missing).map(([share, number]) =>
-    share === defaultShare ? count(number, 'more group') : `${count(number, 'more group')} of the share "${share}"`,
+    share === defaultShare ? countOf(number, 'more group') : `${countOf(number, 'more group')} of the share "${share}"`,
   );
   return parts.length === 0 ? 'more groups' : parts.join(' and ');
 }
@@ -183,12 +185,10 @@ function episodesOf({ ledger, lengths, lives }: SwarmContext): string {
   const { numRunning } = ledger;
   const { value: oldest } = ledger.running().next();
   if (numRunning === 0 || oldest === undefined)
-    return `no episode is open, and ${count(lives.present().length, 'client')} ${lives.present().length === 1 ? 'is' : 'are'} connected`;
+    return `no episode is open, and ${countOf(lives.present().length, 'client')} ${lives.present().length === 1 ? 'is' : 'are'} connected`;
   const age = formatSeconds(Math.floor(lengths.secondsOf(oldest.episodeId)));
   const name = JSON.stringify(toOneLine(oldest.client));
   return numRunning === 1
     ? `1 episode is open, for ${age}, of client ${name}`
     : `${numRunning} episodes are open, the oldest for ${age}, of client ${name}`;
 }
-
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

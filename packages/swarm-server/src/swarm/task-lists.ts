@@ -173,7 +173,7 @@ export class TaskLists {
     }
     const added = tasks.filter(({ task_id }) => !known.has(task_id));
     requireOpenTable([...known.values()], added[0]?.task_id, { split, share });
-    const answer = this.#answer(of, tasks);
+    const answer = this.#answer(of, tasks, known);
     const records = added.map((row) => toRecord(row, of));
     const last = records.pop();
     if (last !== undefined) {
@@ -195,8 +195,7 @@ export class TaskLists {
     return new Map(tasksOf(this.#context.ledger.state, of).map((record) => [record.taskId, record]));
   }
 
-  #answer(of: TableOf, tasks: readonly Row[]): TasksAnswer {
-    const known = this.#known(of);
+  #answer(of: TableOf, tasks: readonly Row[], known = this.#known(of)): TasksAnswer {
     const added = tasks.filter(({ task_id, hash }) => known.get(task_id)?.hash !== hash).length;
     return { added, known: tasks.length - added, ...this.#size(of) };
   }
