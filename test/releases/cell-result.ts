@@ -56,6 +56,10 @@ export type SeedResult = {
   readonly sampled_tokens?: SampledTokens;
   readonly trained_tokens: number;
   readonly seconds: Seconds;
+  /** The largest resident memory of the process that trains. Missing in older results. */
+  readonly peak_gib?: number;
+  /** Load averages of the last minute, before the run and after it. Missing in older results. */
+  readonly load?: readonly number[];
   readonly forks: number;
   readonly failed_episodes: number;
   readonly groups_skipped: number;

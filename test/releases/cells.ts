@@ -289,6 +289,15 @@ export const cells: readonly Cell[] = [
     ...smollm2,
     minutes: 12,
   },
+  {
+    tutorial: 'distill-smollm2',
+    backbone: 'onnx',
+    conf: 'tutorial/from-a-teacher/smollm2.yaml',
+    overrides: [],
+    teacher: 'tutorial/real-model/real_model.yaml',
+    ...smollm2,
+    minutes: 36,
+  },
   ...(['lenient', 'strict'] as const).map(
     (reading): Cell => ({
       tutorial: `typed-tools-${reading}`,
@@ -306,7 +315,7 @@ export const cells: readonly Cell[] = [
   ),
 ];
 
-export function cellName({ tutorial, backbone }: Pick<Cell, 'tutorial' | 'backbone'>): string {
+export function cellName({ tutorial, backbone }: { readonly tutorial: string; readonly backbone: string }): string {
   return `${tutorial}.${backbone}`;
 }
 

@@ -12,6 +12,8 @@ it.each([
   [{ gate: false, minutes: '80' }, '--minutes goes with --gate'],
   [{ gate: false, progress: true }, '--progress goes with --gate'],
   [{ gate: false, seeds: '1,x' }, '--seeds is "1,x"; it must be whole numbers such as 1,2,3'],
+  [{ gate: true, out: '/tmp/one' }, '--out does not go with --gate'],
+  [{ gate: false, join: '/tmp/one', seeds: '1' }, '--join takes finished results'],
   [{ gate: true, minutes: 'soon' }, '--minutes is "soon"; it must be a number such as 80'],
 ])('refuses %o with a message', (values, message) => {
   expect(() => checkOptions(values)).toThrow(message);

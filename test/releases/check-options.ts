@@ -16,10 +16,12 @@ type Options = {
   readonly seeds?: string | undefined;
   readonly minutes?: string | undefined;
   readonly progress?: boolean | undefined;
+  readonly out?: string | undefined;
+  readonly join?: string | undefined;
 };
 
 /** Throws an Error if a value cannot be read or an option would be ignored. */
-export function checkOptions({ gate, seeds, minutes, progress = false }: Options): {
+export function checkOptions({ gate, seeds, minutes, progress = false, out, join }: Options): {
   readonly seeds: readonly number[];
   readonly minutes: number;
 } {
@@ -29,5 +31,8 @@ export function checkOptions({ gate, seeds, minutes, progress = false }: Options
     );
   if (!gate && minutes !== undefined) throw new Error('--minutes goes with --gate. Add --gate, or leave it out.');
   if (!gate && progress) throw new Error('--progress goes with --gate. Add --gate, or leave it out.');
+  if (gate && out !== undefined) throw new Error('--out does not go with --gate, which keeps nothing. Leave it out.');
+  if (join !== undefined && (gate || seeds !== undefined || out !== undefined))
+    throw new Error('--join takes finished results, so it goes without --gate, --seeds and --out.');
   return { seeds: parseSeeds(seeds ?? '1,2,3'), minutes: parseMinutes(minutes) };
 }

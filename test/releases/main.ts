@@ -1,18 +1,22 @@
+import path from 'node:path';
 import { cellName, chooseCells, type Cell } from './cells.js';
 import { checkOptions } from './check-options.js';
 import { gateCells, type GateOutcome } from './gate-cells.js';
 import { gateCell } from './gate-cell.js';
 import { planGate } from './plan-gate.js';
+import { joinResults } from './join-results.js';
 import { parseOptions } from './parse-options.js';
 import { recordCell } from './record-cell.js';
 import { readCommit } from './release-identity.js';
 import { writeReleasesPage } from './releases-page.js';
+import { listVersions, readResults, writeResult } from './store.js';
 
 /**
  * `npm run releases` trains the cells and keeps their results under the current version. With `--gate` it keeps
  * nothing, and says whether the current code still learns as well and as fast as the kept releases. `--minutes 80`
  * begins with another cell each day, and does not start a cell that could take longer than the remaining time.
- * `--progress` prints what is known after each cell, one line each.
+ * `--progress` prints what is known after each cell, one line each. `--out` writes results to another folder, and
+ * `--join` keeps results from such folders.
  */
 
 const values = parseOptions({
@@ -25,6 +29,8 @@ const values = parseOptions({
     minutes: { type: 'string' },
     progress: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    out: { type: 'string' },
+    join: { type: 'string' },
   },
 });
 
@@ -48,13 +54,28 @@ async function gate(chosen: readonly Cell[], minutes: number): Promise<void> {
   process.exitCode = counts.red > 0 ? 1 : 0;
 }
 
+function printFiles(cells: number, files: readonly string[]): void {
+  if (values.json) process.stdout.write(`${JSON.stringify({ cells, files })}\n`);
+}
+
 async function record(chosen: readonly Cell[], seeds: readonly number[]): Promise<void> {
   if (!readCommit().clean)
     throw new Error('The working tree has changes, so a result would not name its code. Commit or stash them first.');
   const files: string[] = [];
-  for (const cell of chosen) files.push(await recordCell(cell, seeds, say));
+  const { out } = values;
+  for (const cell of chosen) files.push(await recordCell(cell, { seeds, say, out }));
+  if (out === undefined) writeReleasesPage();
+  printFiles(chosen.length, files);
+}
+
+/** Keeps the results in these folders, which `--out` has filled. */
+function join(folders: readonly string[]): void {
+  const parts = folders.flatMap((folder) => listVersions(folder).flatMap((version) => readResults(version, folder)));
+  if (parts.length === 0) throw new Error(`There are no results in ${folders.join(', ')}.`);
+  const joined = joinResults(parts);
+  const files = joined.map((result) => path.relative(process.cwd(), writeResult(result)));
   writeReleasesPage();
-  if (values.json) process.stdout.write(`${JSON.stringify({ cells: chosen.length, files })}\n`);
+  printFiles(joined.length, files);
 }
 
 /** Returns the cells whose requirements are installed here. */
@@ -67,8 +88,10 @@ function leaveOutMissing(chosen: readonly Cell[]): readonly Cell[] {
 
 try {
   const { seeds, minutes } = checkOptions(values);
-  const chosen = leaveOutMissing(chooseCells(values));
-  await (values.gate ? gate(chosen, minutes) : record(chosen, seeds));
+  if (values.join === undefined) {
+    const chosen = leaveOutMissing(chooseCells(values));
+    await (values.gate ? gate(chosen, minutes) : record(chosen, seeds));
+  } else join(values.join.split(','));
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

@@ -39,7 +39,14 @@ function createRunDir(secondsSampling: number): string {
 }
 
 const read = (secondsSampling: number) =>
-  readSeedResult(createRunDir(secondsSampling), { seed: 1, speed: 0.5, seconds: 20, stages: [] });
+  readSeedResult(createRunDir(secondsSampling), {
+    seed: 1,
+    speed: 0.5,
+    seconds: 20,
+    peakBytes: 3 * 2 ** 29,
+    load: [1, 2],
+    stages: [],
+  });
 
 it('reads success, outcomes and where the time went from a run folder', async () => {
   expect(await read(4)).toMatchObject({
@@ -48,6 +55,8 @@ it('reads success, outcomes and where the time went from a run folder', async ()
     success_at: { '5': null, end: 0.75 },
     area_under_curve: 0.5,
     generated_tokens: 20,
+    peak_gib: 1.5,
+    load: [1, 2],
     seconds: { sampling: 8, training: 2, evaluation: 6, rest: 4, total: 20, judge: 2 },
     endings: { a: '{"reward":1,"metadata":{"end":"goal"}}', b: '{"reward":0,"metadata":{"end":"hole"}}' },
     outcomes: { a: true, b: false },
@@ -56,14 +65,14 @@ it('reads success, outcomes and where the time went from a run folder', async ()
 
 it('keeps how a model that judged agrees with labelled answers', async () => {
   const judge = { examples: 200, failed: 1, agreement: 0.9, rank_correlation: null };
-  const given = { seed: 1, speed: 0.5, seconds: 20, stages: [] };
+  const given = { seed: 1, speed: 0.5, seconds: 20, peakBytes: 3 * 2 ** 29, load: [1, 2], stages: [] };
   expect(await readSeedResult(createRunDir(4), { ...given, judge })).toMatchObject({ judge });
   expect(await readSeedResult(createRunDir(4), given)).not.toHaveProperty('judge');
 });
 
 it('keeps the origin of the weights of a model', async () => {
   const runDir = createRunDir(4);
-  const given = { seed: 1, speed: 0.5, seconds: 20, stages: [] };
+  const given = { seed: 1, speed: 0.5, seconds: 20, peakBytes: 3 * 2 ** 29, load: [1, 2], stages: [] };
   const source = { from: 'gguf', file: 'tiny.gguf', sha256: 'ab'.repeat(32), quantized: true };
   writeFileSync(
     path.join(runDir, 'model.json'),

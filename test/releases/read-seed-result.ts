@@ -124,6 +124,8 @@ const quotedSteps = [5, 10, 20, 40];
 
 type Given = Pick<SeedResult, 'seed' | 'speed'> & {
   readonly seconds: number;
+  readonly peakBytes: number;
+  readonly load: readonly number[];
   readonly stages: readonly Stage[];
   readonly teacherCurve?: readonly CurvePoint[] | undefined;
   readonly judge?: JudgeAgreement | undefined;
@@ -146,7 +148,7 @@ function readSeconds({ steps, evaluations, total, judge }: Timed): SeedResult['s
 /** `seconds` is the wall time of the whole run. */
 export async function readSeedResult(
   runDir: string,
-  { seed, speed, seconds, stages, teacherCurve, judge }: Given,
+  { seed, speed, seconds, peakBytes, load, stages, teacherCurve, judge }: Given,
 ): Promise<SeedResult> {
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
   if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
@@ -172,6 +174,8 @@ export async function readSeedResult(
     ...(sampled && { sampled_tokens: sampled }),
     trained_tokens: total('trained_tokens'),
     seconds: readSeconds({ steps, evaluations, total: seconds, judge: await readJudging(runDir) }),
+    peak_gib: Number((peakBytes / 2 ** 30).toFixed(2)),
+    load,
     forks: total('forks'),
     failed_episodes: total('failed_episodes'),
     groups_skipped: total('groups_skipped'),

@@ -1,6 +1,7 @@
 import path from 'node:path';
+import { toErrorMessage } from '@agentjet/core';
 import { cellName, type Cell } from './cells.js';
-import type { SeedResult } from './cell-result.js';
+import type { CellResult, SeedResult } from './cell-result.js';
 import { currentVersion, describeMachine, hashModel, libraryVersions, readCommit } from './release-identity.js';
 import { runSeed } from './run-seed.js';
 import { writeResult } from './store.js';
@@ -11,18 +12,43 @@ export function describeSeed(cell: Cell, { seed, success_before, success_after, 
   return `${cellName(cell)} seed ${seed}: success ${shown(success_before)} -> ${shown(success_after)}, ${Math.round(seconds.total)} s, speed ${speed.toFixed(3)}`;
 }
 
-/** Trains a cell with each seed and keeps the result under the present version. Resolves to the file. */
-export async function recordCell(cell: Cell, seeds: readonly number[], say: (line: string) => void): Promise<string> {
-  const { commit, clean } = readCommit();
+type Recording = {
+  readonly seeds: readonly number[];
+  readonly say: (line: string) => void;
+  /** A folder for the result. It is then not one of the kept results, and every seed may have failed. */
+  readonly out?: string | undefined;
+};
+
+type Trained = Pick<CellResult, 'seeds' | 'config_sha256'> & { readonly failed: NonNullable<CellResult['failed']> };
+
+async function trainSeeds(cell: Cell, { seeds, say }: Recording): Promise<Trained> {
   const results: SeedResult[] = [];
+  const failed: { seed: number; error: string }[] = [];
   let configSha256 = '';
   for (const seed of seeds) {
-    const ended = await runSeed(cell, seed);
-    configSha256 = ended.configSha256;
-    results.push(ended.result);
-    say(describeSeed(cell, ended.result));
+    try {
+      const ended = await runSeed(cell, seed);
+      configSha256 = ended.configSha256;
+      results.push(ended.result);
+      say(describeSeed(cell, ended.result));
+    } catch (error) {
+      failed.push({ seed, error: toErrorMessage(error) });
+      say(`${cellName(cell)} seed ${seed}: ${toErrorMessage(error)}`);
+    }
   }
-  const file = writeResult({
+  return { config_sha256: configSha256, seeds: results, failed };
+}
+
+/**
+ * Trains a cell with each seed and keeps the result under the present version. Resolves to the file. A seed that ends
+ * with an error is kept as failed.
+ */
+export async function recordCell(cell: Cell, recording: Recording): Promise<string> {
+  const { commit, clean } = readCommit();
+  const { failed, ...trained } = await trainSeeds(cell, recording);
+  if (trained.seeds.length === 0 && recording.out === undefined)
+    throw new Error(`${cellName(cell)}: every seed failed. ${failed.at(-1)?.error}`);
+  const result: CellResult = {
     version: currentVersion(),
     commit,
     clean,
@@ -33,8 +59,8 @@ export async function recordCell(cell: Cell, seeds: readonly number[], say: (lin
     backbone: cell.backbone,
     model: cell.model,
     model_sha256: hashModel(cell.model),
-    config_sha256: configSha256,
-    seeds: results,
-  });
-  return path.relative(process.cwd(), file);
+    ...trained,
+    ...(failed.length > 0 && { failed }),
+  };
+  return path.relative(process.cwd(), writeResult(result, recording.out));
 }

@@ -38,6 +38,7 @@ export function describeMachine(): Readonly<Record<string, unknown>> {
   return {
     cpu: cpus()[0]?.model.trim(),
     cores: availableParallelism(),
+    ...(cpus().length > availableParallelism() && { cores_of_machine: cpus().length }),
     memory_gib: Math.round(totalmem() / 2 ** 30),
     node: process.version,
     platform: `${process.platform}-${process.arch}`,

@@ -5,18 +5,27 @@ import path from 'node:path';
 export const root = path.resolve(import.meta.dirname, '../..');
 export const ajet = path.join(root, 'packages/cli/dist/main.js');
 
-/** A file that is loaded with a program and writes the program's processor time. */
-export const reporter = path.join(import.meta.dirname, 'report-cpu.mjs');
+/** A file that is loaded with a program and writes the program's usage to the file USAGE_REPORT. */
+export const reporter = path.join(import.meta.dirname, 'report-usage.mjs');
 
-export type Ended = {
+type Usage = {
   readonly cpuSeconds: number;
+  /** The largest resident memory. */
+  readonly peakBytes: number;
+};
+
+export type Ended = Usage & {
   readonly seconds: number;
   /** The end of its output to stdout. */
   readonly output: string;
 };
 
+export async function readUsage(file: string): Promise<Usage> {
+  return JSON.parse(await readFile(file, 'utf8')) as Usage;
+}
+
 /**
- * Runs a Node program to its end. `report-cpu.mjs`, which is loaded with it, writes its processor time into `scratch`.
+ * Runs a Node program to its end. `report-usage.mjs`, which is loaded with it, writes its usage into `scratch`.
  */
 export async function runNode(
   scratch: string,
@@ -24,10 +33,10 @@ export async function runNode(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
   const startedAt = performance.now();
-  const report = path.join(scratch, 'cpu.txt');
+  const report = path.join(scratch, 'usage.json');
   const child = spawn(process.execPath, ['--import', reporter, ...args], {
     cwd: root,
-    env: { ...process.env, ...env, CPU_REPORT: report },
+    env: { ...process.env, ...env, USAGE_REPORT: report },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';
@@ -40,7 +49,7 @@ export async function runNode(
   });
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}:\n${errors}`);
   return {
-    cpuSeconds: Number(await readFile(report, 'utf8')),
+    ...(await readUsage(report)),
     seconds: (performance.now() - startedAt) / 1000,
     output,
   };

@@ -1,12 +1,12 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Cell } from './cells.js';
 import type { JudgeAgreement } from './cell-result.js';
 import type { SeedResult } from './cell-result.js';
 import { prepareCell } from './prepare-cell.js';
 import { findRunDir, hashConfig, readSeedResult } from './read-seed-result.js';
-import { ajet, reporter, root, runNode, type Ended } from './run-node.js';
+import { ajet, readUsage, reporter, root, runNode, type Ended } from './run-node.js';
 import { trainWithJudge } from './serve-judge.js';
 import { serveWhile } from './serve-while.js';
 
@@ -17,22 +17,25 @@ import { serveWhile } from './serve-while.js';
 
 const reference = path.join(import.meta.dirname, 'reference-calculation.mjs');
 
+const readLoad = (): number => Number((loadavg()[0] ?? 0).toFixed(2));
+
 const policyFolder = ({ servedPolicy }: Cell): readonly string[] =>
   servedPolicy === undefined ? [] : ['policies', servedPolicy];
 
-/** Makes the run itself. A server is a second process, whose processor time counts too. */
+/** Makes the run itself. A server is a second process. Its processor time counts too, and its memory instead of the client's. */
 async function train(cell: Cell, scratch: string, args: readonly string[]): Promise<Ended> {
   const { servedPolicy, servedProgram, env = {} } = cell;
   if (servedPolicy === undefined && servedProgram === undefined) return runNode(scratch, [ajet, ...args], env);
   const program = servedProgram === undefined ? [] : ['--parallel', '8', '--', ...servedProgram];
-  const report = path.join(scratch, 'server-cpu.txt');
+  const report = path.join(scratch, 'server-usage.json');
   const command = ['--import', reporter, ajet, 'swarm', 'serve', '--port=0', ...args];
   type Address = { readonly url: string; readonly key: string };
-  const place = { cwd: root, env: { ...env, CPU_REPORT: report } };
+  const place = { cwd: root, env: { ...env, USAGE_REPORT: report } };
   const ended = await serveWhile(command, place, ({ url, key }: Address) =>
     runNode(scratch, [ajet, 'swarm', 'run', '--server', url, ...args, ...program], { ...env, AJET_SWARM_KEY: key }),
   );
-  return { ...ended, cpuSeconds: ended.cpuSeconds + Number(await readFile(report, 'utf8')) };
+  const server = await readUsage(report);
+  return { ...ended, cpuSeconds: ended.cpuSeconds + server.cpuSeconds, peakBytes: server.peakBytes };
 }
 
 type Trained = { readonly ended: Ended; readonly agreement?: JudgeAgreement; readonly baseUrl?: string };
@@ -54,6 +57,7 @@ export async function runSeed(
   const experimentDir = path.join(scratch, 'runs');
   try {
     const { settings, stages, teacherCurve } = await prepareCell(cell, { seed, scratch });
+    const loadBefore = readLoad();
     const before = await runNode(scratch, [reference]);
     const args = [
       '--conf',
@@ -77,6 +81,8 @@ export async function runSeed(
         teacherCurve,
         judge: agreement,
         seconds: ended.seconds,
+        peakBytes: ended.peakBytes,
+        load: [loadBefore, readLoad()],
       }),
       configSha256: await hashConfig(runDir, [
         root,

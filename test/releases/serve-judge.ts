@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Cell } from './cells.js';
 import type { JudgeAgreement } from './cell-result.js';
-import { ajet, reporter, root, runNode, type Ended } from './run-node.js';
+import { ajet, readUsage, reporter, root, runNode, type Ended } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
 /** The measurements while a frozen model answers the judge `llm`. */
@@ -20,17 +19,17 @@ export async function trainWithJudge(
 ): Promise<Judged> {
   const { judge } = cell;
   if (judge === undefined) throw new Error(`The cell ${cell.tutorial} has no judge.`);
-  const report = path.join(scratch, 'judge-cpu.txt');
+  const report = path.join(scratch, 'judge-usage.json');
   const model = path.join(root, judge.model);
   const command = ['--import', reporter, ajet, 'serve', model, '--no-key', '--port', '0', '--name', 'judge', '--json'];
   type Address = { readonly base_url: string };
-  const place = { cwd: root, env: { CPU_REPORT: report } };
+  const place = { cwd: root, env: { USAGE_REPORT: report } };
   const judged = await serveWhile(command, place, async ({ base_url: baseUrl }: Address) => {
     const settings = [`task_judge.llm.base_url=${baseUrl}`];
     const agreement = await tryJudge(cell, judge, { scratch, settings });
     return { agreement, ended: await train(settings), baseUrl };
   });
-  const cpuSeconds = judged.ended.cpuSeconds + Number(await readFile(report, 'utf8'));
+  const cpuSeconds = judged.ended.cpuSeconds + (await readUsage(report)).cpuSeconds;
   return { ...judged, ended: { ...judged.ended, cpuSeconds } };
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { isJsonObject } from '@agentjet/core';
-import { ajet } from '../../releases/run-node.js';
+import { ajet, readUsage, reporter } from '../../releases/run-node.js';
 
 /**
  * Runs `ajet --conf` in its own process and reads its results: the evaluations, the times and the peak of its memory.
@@ -72,12 +72,12 @@ async function runAjet(
   { conf, overrides = [], cwd, report }: TrainingOptions,
   scratch: string,
 ): Promise<{ readonly seconds: number; readonly peakBytes: number }> {
-  const peak = path.join(scratch, 'peak.txt');
+  const usage = path.join(scratch, 'usage.json');
   const args = [ajet, '--conf', conf, '--json', `experiment_dir=${path.join(scratch, 'runs')}`, ...overrides];
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--import', path.join(import.meta.dirname, 'report-peak.mjs'), ...args], {
+  const child = spawn(process.execPath, ['--import', reporter, ...args], {
     cwd,
-    env: { ...process.env, PEAK_REPORT: peak },
+    env: { ...process.env, USAGE_REPORT: usage },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let written = '';
@@ -90,7 +90,7 @@ async function runAjet(
     child.once('close', resolve);
   });
   if (code !== 0) throw new Error(`ajet --conf ${conf} ended with ${code}:\n${written}`);
-  return { seconds: (performance.now() - startedAt) / 1000, peakBytes: Number(readFileSync(peak, 'utf8')) };
+  return { seconds: (performance.now() - startedAt) / 1000, peakBytes: (await readUsage(usage)).peakBytes };
 }
 
 function findRun(folder: string): string {
