@@ -21,6 +21,20 @@ it('counts attempts without a verdict of their judge, whether it was away or its
   });
 });
 
+it('counts attempts that waited for their judge, also if it answered in the end', () => {
+  const waited = { ...completed, judgeOutage: { requests: 3, seconds: 7 } };
+  const lost = {
+    ...failed({ code: 'judge_failed', outage: { source: 'judge', host: 'h' } }),
+    judgeOutage: { requests: 1, seconds: 0 },
+  };
+  expect(count([waited, completed], [lost])).toMatchObject({
+    judge_outages: 2,
+    judge_outage_requests: 4,
+    judge_outage_seconds: 7,
+    outages: 1,
+  });
+});
+
 it('counts attempts that other outages lost separately, and leaves out counts of zero', () => {
   const world = failed({ code: 'workflow_failed', outage: { source: 'environment', host: 'h' } });
   expect(count([completed], [world, world])).toEqual({ outages: 2, outage_tokens: 20 });

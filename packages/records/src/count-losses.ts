@@ -3,7 +3,8 @@ import type { Episode, TaskGroup } from '@agentjet/rollout';
 /**
  * Counts lost attempts for the metrics of a step: attempts that were lost to an outage (`outages`), the tokens that
  * they had generated, and attempts whose judge gave no verdict (`judge_unavailable`). None of these attempts gets a
- * reward. Counts of zero are left out.
+ * reward. `judge_outages` counts attempts that waited for a judge that could not be reached, with or without a verdict
+ * in the end. Counts of zero are left out.
  */
 export function countLosses({
   episodes,
@@ -11,11 +12,17 @@ export function countLosses({
 }: Pick<TaskGroup, 'episodes' | 'lost'>): Readonly<Record<string, number>> {
   const attempts = [...lost, ...episodes];
   const outages = attempts.filter((each) => each.status === 'failed' && each.error.outage !== undefined);
+  const waits = attempts.flatMap(({ judgeOutage }) => judgeOutage ?? []);
   const unjudged = attempts.filter(lacksVerdict).length;
   return {
     ...(outages.length > 0 && {
       outages: outages.length,
       outage_tokens: outages.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
+    }),
+    ...(waits.length > 0 && {
+      judge_outages: waits.length,
+      judge_outage_requests: waits.reduce((sum, { requests }) => sum + requests, 0),
+      judge_outage_seconds: waits.reduce((sum, { seconds }) => sum + seconds, 0),
     }),
     ...(unjudged > 0 && { judge_unavailable: unjudged }),
   };

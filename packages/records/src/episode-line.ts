@@ -27,6 +27,9 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     ...(episode.beganAt !== undefined && { began_at: new Date(episode.beganAt).toISOString() }),
     seconds: toMillis(episode.seconds),
     ...(episode.secondsJudging !== undefined && { seconds_judging: toMillis(episode.secondsJudging) }),
+    ...(episode.judgeOutage !== undefined && {
+      judge_outage: { requests: episode.judgeOutage.requests, seconds: toMillis(episode.judgeOutage.seconds) },
+    }),
     ...(episode.attempt !== undefined && { attempt: episode.attempt }),
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),

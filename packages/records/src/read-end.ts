@@ -34,6 +34,7 @@ export type EndContent = {
   /** The time that the client measured. Default: the time in the end record. */
   readonly seconds?: number;
   readonly seconds_judging?: number;
+  readonly judge_outage?: NonNullable<Episode['judgeOutage']>;
   /** In milliseconds since 1970. */
   readonly began_at?: number;
   readonly spans?: readonly StoredSpan[];
@@ -119,6 +120,7 @@ export function readEnd(ended: Ended, policy: string): Episode {
     ...(content.answer !== undefined && { answer: content.answer }),
     ...(content.began_at !== undefined && { beganAt: content.began_at }),
     ...(content.seconds_judging !== undefined && { secondsJudging: content.seconds_judging }),
+    ...(content.judge_outage !== undefined && { judgeOutage: content.judge_outage }),
     ...(spans !== undefined && { spans }),
     ...(attempt !== undefined && { attempt }),
     ...(swallowed !== undefined && { swallowedErrors: swallowed }),

@@ -133,6 +133,9 @@ export interface WorkflowLike {
   execute(task: Task, tuner: Tuner): Promise<WorkflowOutput>;
 }
 
+/** The requests of an episode that its judge did not answer because of an outage, and the time that it waited. */
+export type JudgeOutage = { readonly requests: number; readonly seconds: number };
+
 /** One finished run of a workflow on a task. A failed episode keeps its error and is data. */
 export type Episode = {
   readonly episodeId: string;
@@ -162,6 +165,8 @@ export type Episode = {
    * episodes. Absent if no judge was asked here.
    */
   readonly secondsJudging?: number;
+  /** How long the episode waited for a judge that could not be reached. Absent if its judge answered at once. */
+  readonly judgeOutage?: JudgeOutage;
   /** See `Tuner.attempt`. Absent means 1. */
   readonly attempt?: number;
   /** Spans in the order in which they ended. Absent if there were none. */

@@ -30,6 +30,7 @@ export type EpisodePhase = 'train' | 'evaluation';
  * host }] }
  * [answer]                            what the last answer of a model that learns says, without the middle of a long one
  * [began_at], seconds, [seconds_judging]                began_at is an ISO time
+ * [judge_outage]                      { requests, seconds } that the judge could not be reached; the episode waited
  * [turn_rewards, spans]               began_ms and ended_ms count from the beginning of the episode
  * calls                               how many were answered, aborted, failed, ...
  * [swallowed_errors, untrained_calls, special_tokens, ignored_parameters]

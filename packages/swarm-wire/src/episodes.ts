@@ -168,6 +168,10 @@ export const endRequestSchema = z.strictObject({
       'How long the agent ran, and how long its judge took, as the client measured it. Default: the time since the claim.',
     ),
   seconds_judging: z.number().min(0).max(1e9).optional(),
+  judge_outage: z
+    .strictObject({ requests: z.int().min(1).max(1e9), seconds: z.number().min(0).max(1e9) })
+    .optional()
+    .describe('The requests that the judge did not answer because of an outage, and how long the episode waited.'),
   spans: z
     .array(
       z.strictObject({

@@ -16,6 +16,7 @@ export const figureNames = [
   'cut', // share of answers that a token limit cut
   'gap', // mean difference between the log-probabilities of sampler and trainer, in nats
   'outages', // share of attempts that were lost to outages
+  'judge_outages', // share of attempts that waited for a judge that could not be reached
   'failed', // share of episodes that failed
 ] as const;
 
@@ -75,6 +76,8 @@ export type EpisodeOf = {
   /** Tool calls that could not be used: not readable, of unknown tools, or with wrong arguments. */
   readonly badCalls: number;
   readonly swallowed: number;
+  /** Seconds that it waited for a judge that could not be reached. Undefined if its judge answered at once. */
+  readonly waited: number | undefined;
   /** Turns that began a new branch, by cause. */
   readonly forks: Readonly<Record<string, number>>;
   readonly kind: string | undefined;

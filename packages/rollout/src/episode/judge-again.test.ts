@@ -15,6 +15,7 @@ function ask(
   const woken: boolean[] = [];
   const listeners = new Set<() => void>();
   const notices: string[] = [];
+  const waited: object[] = [];
   let next = 0;
   const answer = judgeAgain(
     async () => {
@@ -27,6 +28,7 @@ function ask(
       patienceMs,
       signal: new AbortController().signal,
       onAway: (message) => notices.push(message),
+      onWaited: (outage) => waited.push(outage),
       onBack: (wake) => {
         listeners.add(wake);
         return () => void listeners.delete(wake);
@@ -39,20 +41,22 @@ function ask(
       },
     },
   );
-  return { answer, gaps, notices, woken, listeners };
+  return { answer, gaps, notices, waited, woken, listeners };
 }
 
 it('waits longer each time, and takes the verdict when it comes', async () => {
-  const { answer, gaps, notices } = ask([away(), away(), away(), away(), away(), away(), verdict]);
+  const { answer, gaps, notices, waited } = ask([away(), away(), away(), away(), away(), away(), verdict]);
   expect(await answer).toEqual(verdict);
   expect(gaps).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000]);
   expect(notices).toHaveLength(7);
+  expect(waited).toEqual([{ requests: 7, seconds: 123 }]);
 });
 
 it('gives up after its patience, with the last error of the judge', async () => {
-  const { answer, gaps } = ask([], 10_000);
+  const { answer, gaps, waited } = ask([], 10_000);
   await expect(answer).rejects.toBeInstanceOf(JudgeError);
   expect(gaps).toEqual([1000, 2000, 4000]);
+  expect(waited).toEqual([{ requests: 4, seconds: 7 }]);
 });
 
 it('gives up at once if the judge is there and broken', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError, toErrorMessage, type Verdict } from '@agentjet/core';
+import type { JudgeOutage } from '../contract.js';
 import { outageOf } from '../outage/outage-of.js';
 
 export type JudgePatience = {
@@ -8,6 +9,8 @@ export type JudgePatience = {
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   readonly onAway: (message: string) => void;
+  /** Called when the waiting ends, with or without a verdict. */
+  readonly onWaited?: (outage: JudgeOutage) => void;
   /** Calls the listener when the judge has answered another episode. Returns a function that removes the listener. */
   readonly onBack?: ((wake: () => void) => () => void) | undefined;
   /** Default: a timer that the signal ends. */
@@ -28,26 +31,32 @@ const sleepByTimer = (ms: number, signal: AbortSignal): Promise<void> => wait(ms
 export async function judgeAgain(
   ask: () => Promise<Verdict>,
   first: unknown,
-  { patienceMs, signal, onAway, onBack, sleep = sleepByTimer }: JudgePatience,
+  { patienceMs, signal, onAway, onWaited, onBack, sleep = sleepByTimer }: JudgePatience,
 ): Promise<Verdict> {
   let waitedMs = 0;
   let thrown = first;
+  let requests = 1;
   let isWoken = false;
-  for (let gapMs = firstGapMs; ; gapMs = isWoken ? gapMs : Math.min(2 * gapMs, longestGapMs)) {
-    if (patienceMs !== null && waitedMs + gapMs > patienceMs) throw thrown;
-    onAway(toErrorMessage(thrown));
-    // If the judge answers another episode, this episode asks at once. If that request fails, it asks again only after
-    // the whole gap.
-    const gap = { signal, sleep, onBack: isWoken ? undefined : onBack };
-    const sleptMs = await restFor(gapMs, gap);
-    isWoken = sleptMs !== undefined;
-    waitedMs += sleptMs ?? gapMs;
-    try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof ConfigError || outageOf(error) === undefined) throw error;
-      thrown = error;
+  try {
+    for (let gapMs = firstGapMs; ; gapMs = isWoken ? gapMs : Math.min(2 * gapMs, longestGapMs)) {
+      if (patienceMs !== null && waitedMs + gapMs > patienceMs) throw thrown;
+      onAway(toErrorMessage(thrown));
+      // If the judge answers another episode, this episode asks at once. If that request fails, it asks again only after
+      // the whole gap.
+      const gap = { signal, sleep, onBack: isWoken ? undefined : onBack };
+      const sleptMs = await restFor(gapMs, gap);
+      isWoken = sleptMs !== undefined;
+      waitedMs += sleptMs ?? gapMs;
+      try {
+        return await ask();
+      } catch (error) {
+        if (error instanceof ConfigError || outageOf(error) === undefined) throw error;
+        thrown = error;
+        requests++;
+      }
     }
+  } finally {
+    onWaited?.({ requests, seconds: waitedMs / 1000 });
   }
 }
 

@@ -355,7 +355,11 @@ describe('a judge that gives no verdict in time', () => {
     };
     const away: string[] = [];
     const keeper = { scorePatienceMs: null, judgeIsAway: (_id: string, message: string) => void away.push(message) };
-    expect(await run(() => ({}), { timeoutMs: 50, judge, keeper })).toMatchObject({ status: 'completed', reward: 0.5 });
+    expect(await run(() => ({}), { timeoutMs: 50, judge, keeper })).toMatchObject({
+      status: 'completed',
+      reward: 0.5,
+      judgeOutage: { requests: 1, seconds: 1 },
+    });
     expect(away.join()).toMatch(/no verdict within/);
   });
 

@@ -7,7 +7,7 @@ import {
   type Verdict,
   type WorkflowOutput,
 } from '@agentjet/core';
-import type { Episode } from '../contract.js';
+import type { Episode, JudgeOutage } from '../contract.js';
 import { askJudge, type Judge, type JudgeContext } from '../judge.js';
 import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '../workflow.js';
 import { copyPlain } from './copy-plain.js';
@@ -71,6 +71,7 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
       ...outcome,
       seconds: (performance.now() - startedAt) / 1000,
       ...(clock.judging > 0 && { secondsJudging: clock.judging }),
+      ...(clock.outage !== undefined && { judgeOutage: clock.outage }),
     };
   } finally {
     await open.sessions.close();
@@ -91,10 +92,11 @@ type Unscored = {
   /** The error of the judge. Undefined if the judge was not asked yet. */
   readonly thrown?: unknown;
   readonly ask: (signal: AbortSignal) => Promise<Verdict>;
+  readonly clock: JudgeClock;
 };
 
-/** Seconds that the judge of one episode has taken. */
-type JudgeClock = { judging: number };
+/** Seconds that the judge of one episode has taken, and how long it could not be reached. */
+type JudgeClock = { judging: number; outage?: JudgeOutage };
 
 async function settle(
   task: Task,
@@ -111,7 +113,7 @@ async function settle(
     const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);
     const ask = (signal: AbortSignal): Promise<Verdict> =>
       rejectOnAbort(score(task, output, { judge: options.judge, open, seed, clock, signal, environment }), signal);
-    unscored = { status: 'unscored', output, ask };
+    unscored = { status: 'unscored', output, ask, clock };
     if (options.onGroupJudge !== undefined && ownVerdict(output) === undefined) return unscored;
     return toCompleted(output, await ask(open.signal));
   } catch (caught) {
@@ -143,7 +145,7 @@ async function scoreLater(unscored: Unscored, options: EpisodeOptions, identity:
  * starts when all episodes of the group have asked.
  */
 async function scoreAgain(
-  { output, ask, thrown }: Unscored,
+  { output, ask, thrown, clock }: Unscored,
   { keeper, timeoutMs, onGroupJudge }: EpisodeOptions,
   { episodeId, signal = new AbortController().signal }: EpisodeIdentity,
 ): Promise<Outcome> {
@@ -159,6 +161,9 @@ async function scoreAgain(
       patienceMs: keeper?.scorePatienceMs ?? null,
       signal,
       onAway: (message) => keeper?.judgeIsAway(episodeId, message),
+      onWaited: (outage) => {
+        clock.outage = outage;
+      },
       onBack: (wake) => keeper?.onJudgeBack?.(wake) ?? (() => undefined),
     });
     return toCompleted(output, verdict);

@@ -18,13 +18,14 @@ type More = {
 
 /** The end of an episode as it is sent to the server. */
 export function toEnd(episode: Episode, { client, awayMs, turnIds }: More): EndRequest {
-  const { metadata, logMetrics, seconds, secondsJudging } = episode;
+  const { metadata, logMetrics, seconds, secondsJudging, judgeOutage } = episode;
   const shared = {
     client,
     metadata: { ...metadata },
     log_metrics: { ...logMetrics },
     seconds,
     ...(secondsJudging !== undefined && { seconds_judging: secondsJudging }),
+    ...(judgeOutage !== undefined && { judge_outage: judgeOutage }),
     ...toSpans(episode),
     ...turnRewards(episode, turnIds),
     ...untrainedMessages(episode),

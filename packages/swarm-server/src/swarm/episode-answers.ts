@@ -183,6 +183,7 @@ export function toNewEnd(
   content['messages'] = request.messages;
   if (request.seconds !== undefined) content['seconds'] = request.seconds;
   if (request.seconds_judging !== undefined) content['seconds_judging'] = request.seconds_judging;
+  if (request.judge_outage !== undefined) content['judge_outage'] = request.judge_outage;
   if (request.spans !== undefined) content['spans'] = request.spans;
   if (request.swallowed_errors !== undefined) content['swallowed_errors'] = request.swallowed_errors;
   const end: Writable<NewEnd> = {

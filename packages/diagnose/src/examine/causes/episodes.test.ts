@@ -30,6 +30,7 @@ function runWith(change: (episode: EpisodeOf, at: number) => Changes, more: Part
       malformedCalls: 0,
       badCalls: 0,
       swallowed: 0,
+      waited: undefined,
       forks: {},
       kind: undefined,
       answer: `${index}`,
@@ -54,6 +55,20 @@ const causesOf = (...given: Parameters<typeof runWith>): readonly string[] =>
 
 it('episodes without anything special show nothing', () => {
   expect(causesOf(() => ({}))).toEqual([]);
+});
+
+it('a judge that could not be reached is an outage, also if it answered in the end', () => {
+  const figures = {
+    reward: { steps: [1], values: [0.5] },
+    outages: { steps: [1, 2], values: [0, 0] },
+    judge_outages: { steps: [1, 2], values: [0, 0.25] },
+  };
+  const run = runWith(({ step }, at) => (step === 2 && at === 0 ? { waited: 30 } : {}), { figures });
+  const [found] = examine(run).findings;
+  expect(found).toMatchObject({ cause: 'outages', asks: 'change', since: 2, episodes: ['e16', 'e20', 'e24'] });
+  expect(found?.summary).toMatch(/^13% of the episodes waited for a judge .* one of them for 30 s/);
+  const rare = { ...figures, judge_outages: { steps: [1, 2], values: [0, 0.08] } };
+  expect(causesOf(() => ({}), { figures: rare })).toEqual([]);
 });
 
 describe('answers that are exactly the expected one', () => {

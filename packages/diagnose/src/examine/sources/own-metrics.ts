@@ -24,6 +24,7 @@ export const ownMetrics: MetricsDialect = {
     cut: metricShare('answers_cut', 'answers'),
     gap: ofUpdate('logprob_gap_mean'),
     outages: ({ numbers }) => share(numbers.get('outages') ?? 0, numbers.get('episodes')),
+    judge_outages: ({ numbers }) => waitedShare(numbers),
     failed: metricShare('failed_episodes', 'episodes'),
   },
   partOf: (metric) => /^judge\/(.+)$/.exec(metric)?.[1],
@@ -33,6 +34,14 @@ export const ownMetrics: MetricsDialect = {
 /** Lost attempts are not among the episodes of the step. */
 const share = (lost: number, episodes: number | undefined): number | undefined =>
   episodes === undefined || episodes + lost === 0 ? undefined : lost / (episodes + lost);
+
+/** Attempts that waited have a verdict in the end, or are lost. Lost ones are not among the episodes of the step. */
+function waitedShare(numbers: ReadonlyMap<string, number>): number | undefined {
+  const [episodes, lost] = [numbers.get('episodes'), numbers.get('outages') ?? 0];
+  return episodes === undefined || episodes + lost === 0
+    ? undefined
+    : (numbers.get('judge_outages') ?? 0) / (episodes + lost);
+}
 
 function evaluationOf(numbers: ReadonlyMap<string, number>): Omit<ExaminedEvaluation, 'step'> | undefined {
   const score = numbers.get('success_rate');

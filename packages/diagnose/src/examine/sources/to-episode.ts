@@ -33,6 +33,7 @@ export function toEpisode(line: RecordedEpisode, keys: RecordKeys): EpisodeOf {
       0,
     ),
     swallowed: Array.isArray(line['swallowed_errors']) ? line['swallowed_errors'].length : 0,
+    waited: isJsonObject(line['judge_outage']) ? numberOf(line['judge_outage']['seconds']) : undefined,
     forks: forksOf(line['forks']),
     kind: isJsonObject(metadata) ? kindOf({ metadata }, keys.kindField) : undefined,
     answer: isEmptyAnswer(line, keys) ? '' : answered,
