@@ -1,23 +1,34 @@
-// `npm run figures` fills the figures of all pages from the results that the benchmarks keep. With `--check` it writes
-// nothing, and fails if a page differs from its results.
+// `npm run figures` fills the figures of all pages from the results that the benchmarks keep, and writes
+// docs/RESULTS.md, the list of all figures. With `--check` it writes nothing, and fails if a page differs from its
+// results.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fillFigures } from './fill-figures.mjs';
+import { parse } from 'yaml';
+import { computeFigures, fillFigures, quotedFigures } from './fill-figures.mjs';
 import { findNewestResult } from './newest-result.mjs';
+import { resultsPage } from './results-page.mjs';
 import { root } from './workspaces.mjs';
 
 const notOurs = new Set(['node_modules', 'dist', 'saved_experiments']);
+const resultsFile = 'docs/RESULTS.md';
 
 function pagesUnder(folder) {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(folder, entry.name);
     if (entry.isDirectory()) return notOurs.has(entry.name) || entry.name.startsWith('.') ? [] : pagesUnder(name);
-    return entry.name.endsWith('.md') ? [name] : [];
+    return entry.name.endsWith('.md') && name !== resultsFile ? [name] : [];
   });
 }
 
 const read = (file) => readFileSync(path.join(root, file), 'utf8');
+const readResult = (file) => JSON.parse(read(findNewestResult(file, root)));
 const isCheck = process.argv.includes('--check');
+let isFine = true;
+
+function fail(message) {
+  console.log(message);
+  isFine = false;
+}
 
 /** Returns the lines that differ from the results. */
 function staleLines(page, fresh) {
@@ -25,24 +36,43 @@ function staleLines(page, fresh) {
   return page.split('\n').flatMap((line, at) => (line === now[at] ? [] : [`  line ${at + 1}: ${line.trim()}`]));
 }
 
-async function update(file) {
-  const page = read(file);
-  const fresh = await fillFigures(page, (result) => JSON.parse(read(findNewestResult(result, root))));
-  if (fresh === page) return true;
+function update(file, page, fresh) {
+  if (fresh === page) return;
   if (isCheck)
-    console.log([`${file} differs from its results: run \`npm run figures\`.`, ...staleLines(page, fresh)].join('\n'));
-  else console.log(`wrote ${file}`);
-  if (!isCheck) writeFileSync(path.join(root, file), fresh);
-  return !isCheck;
+    fail([`${file} differs from its results: run \`npm run figures\`.`, ...staleLines(page, fresh)].join('\n'));
+  else writeFileSync(path.join(root, file), fresh);
+  if (!isCheck) console.log(`wrote ${file}`);
 }
 
-let isFine = true;
-for (const file of pagesUnder('')) {
-  try {
-    isFine = (await update(file)) && isFine;
-  } catch (error) {
-    console.log(`${file}: ${error.message}`);
-    isFine = false;
+const groups = parse(read('docs/figures.yaml'));
+try {
+  const values = await computeFigures(groups, readResult);
+  const quotedBy = new Map([...values.keys()].map((name) => [name, []]));
+  for (const file of pagesUnder('')) {
+    const page = read(file);
+    try {
+      update(file, page, fillFigures(page, values));
+      for (const name of quotedFigures(page)) quotedBy.get(name).push(file);
+    } catch (error) {
+      fail(`${file}: ${error.message}`);
+    }
   }
+  const unquoted = [...quotedBy].filter(([, pages]) => pages.length === 0).map(([name]) => name);
+  if (unquoted.length > 0) fail(`No page quotes these figures of docs/figures.yaml: ${unquoted.join(', ')}.`);
+  update(
+    resultsFile,
+    readIfThere(resultsFile),
+    resultsPage(groups, values, quotedBy, (file) => findNewestResult(file, root), readResult),
+  );
+} catch (error) {
+  fail(error.message);
 }
 process.exit(isFine ? 0 : 1);
+
+function readIfThere(file) {
+  try {
+    return read(file);
+  } catch {
+    return '';
+  }
+}

@@ -1,7 +1,7 @@
-// Fills the figures of a page from kept results. Two marks enclose a figure. The first mark names a result file and a
-// JSONata expression on it: `<!-- figure test/bench/results/engine.json $fixed(train_vs_torch."0.85M", 2) -->1.03<!--
-// /figure -->`. Several values, `[a, b]`, become neighbouring cells of a table. newest-result.mjs explains the word
-// `newest` that can replace a version.
+// Fills the figures of a page from kept results. Two marks enclose a figure, and the first names it:
+// `<!-- figure engine.train-0.85m -->1.03<!-- /figure -->`. docs/figures.yaml says which result a group of figures comes
+// from, and how each figure is computed: a JSONata expression on the result. Several values, `[a, b]`, become
+// neighbouring cells of a table.
 import jsonata from 'jsonata';
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
@@ -31,28 +31,47 @@ async function evaluate(expression, result) {
   return cells.join(' | ');
 }
 
-const mark = /<!-- figure (\S+) (.+?) -->([\s\S]*?)<!-- \/figure -->/g;
+/**
+ * Computes every figure of `groups`, the content of docs/figures.yaml. Returns a map from the full name, such as
+ * `engine.train-0.85m`, to the value. `readResult` returns the parsed JSON of a file. Throws an error that lists every
+ * figure that cannot be computed.
+ */
+export async function computeFigures(groups, readResult) {
+  const problems = [];
+  const values = new Map();
+  for (const [group, { result, figures }] of Object.entries(groups))
+    for (const [name, expression] of Object.entries(figures)) {
+      try {
+        values.set(`${group}.${name}`, await evaluate(expression, readResult(result)));
+      } catch (error) {
+        problems.push(`The figure "${group}.${name}" of ${result} cannot be computed: ${error.message}.`);
+      }
+    }
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return values;
+}
+
+const mark = /<!-- figure ([^\s>]+) -->([\s\S]*?)<!-- \/figure -->/g;
+
+/** Returns the names of the figures that the page quotes. */
+export const quotedFigures = (page) => [...page.matchAll(mark)].map(([, name]) => name);
 
 /**
- * Returns the page with the figures of the current results. `readResult` returns the parsed JSON of a file. Throws an
- * error that lists every figure that cannot be filled.
+ * Returns the page with current values, of the map that `computeFigures` returns. Throws an error that lists every mark
+ * that cannot be filled.
  */
-export async function fillFigures(page, readResult) {
+export function fillFigures(page, values) {
   const problems = [];
-  const figures = [...page.matchAll(mark)];
-  if (figures.length !== page.split('<!-- figure ').length - 1)
-    problems.push('A figure has no end mark "<!-- /figure -->", or no expression.');
-  const fresh = [];
-  for (const [whole, file, expression] of figures) {
-    try {
-      fresh.push(
-        `<!-- figure ${file} ${expression} -->${await evaluate(expression, readResult(file))}<!-- /figure -->`,
-      );
-    } catch (error) {
-      problems.push(`The figure "${expression}" of ${file} cannot be filled: ${error.message}.`);
-      fresh.push(whole);
-    }
-  }
+  if (quotedFigures(page).length !== page.split('<!-- figure ').length - 1)
+    problems.push(
+      'A figure has no end mark "<!-- /figure -->", or its first mark is not "<!-- figure group.name -->".',
+    );
+  const filled = page.replace(mark, (whole, name) => {
+    const value = values.get(name);
+    if (value !== undefined) return `<!-- figure ${name} -->${value}<!-- /figure -->`;
+    problems.push(`docs/figures.yaml has no figure "${name}".`);
+    return whole;
+  });
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  return page.replace(mark, () => fresh.shift());
+  return filled;
 }
