@@ -25,7 +25,8 @@ export const arrows = {
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/environments': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
-  '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/messages': ['@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/messages', '@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/swarm-client': [
     '@agentjet/swarm-wire',
     '@agentjet/rollout',
@@ -192,6 +193,7 @@ export const arrows = {
     'agentjet',
   ],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/anthropic': ['@agentjet/rollout', '@agentjet/messages', '@agentjet/chat-completions', '@agentjet/core'],
 };
 
 /** An adapter imports these in addition to its framework, unless it has its own line above. */

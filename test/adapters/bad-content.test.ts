@@ -2,6 +2,7 @@ import { type EndpointServer, startEndpointServer } from '@agentjet/endpoint';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import { asModel as asAgentsModel } from '@agentjet/openai-agents';
+import { asModel as asAnthropic } from '@agentjet/anthropic';
 import { asModel as asOpenAI } from '@agentjet/openai';
 import { asModel as asChatModel } from '@agentjet/react';
 import type { Tuner } from '@agentjet/rollout';
@@ -75,6 +76,12 @@ const senders: Readonly<Record<string, (tuner: Tuner, content: unknown) => Promi
   openai: async (tuner, content) =>
     asOpenAI(tuner, named).chat.completions.create({
       model: 'm',
+      messages: [{ role: 'user', content: content as never }],
+    }),
+  anthropic: async (tuner, content) =>
+    asAnthropic(tuner, named).messages.create({
+      model: 'm',
+      max_tokens: 5,
       messages: [{ role: 'user', content: content as never }],
     }),
   'ai-sdk': async (tuner, content) =>

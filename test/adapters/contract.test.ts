@@ -1,5 +1,6 @@
 import { type AdapterReport, checkAdapter, formatReport } from '@agentjet/adapter-kit';
 import { expect, it } from 'vitest';
+import { anthropicDriver } from './anthropic-driver.js';
 import { aiSdkDriver } from './ai-sdk-driver.js';
 import { langgraphDriver } from './langgraph-driver.js';
 import { openaiAgentsDriver } from './openai-agents-driver.js';
@@ -9,6 +10,7 @@ import { reactDriver } from './react-driver.js';
 const checks: readonly (readonly [string, () => Promise<AdapterReport>])[] = [
   ['react', () => checkAdapter(reactDriver)],
   ['openai', () => checkAdapter(openaiDriver)],
+  ['anthropic', () => checkAdapter(anthropicDriver)],
   ['langgraph', () => checkAdapter(langgraphDriver)],
   ['ai-sdk', () => checkAdapter(aiSdkDriver)],
   ['openai-agents', () => checkAdapter(openaiAgentsDriver)],

@@ -1,6 +1,7 @@
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { describe, expect, it } from 'vitest';
 import type { FidelityAgent } from '../bench/fidelity/agent.js';
+import { anthropicAgent } from '../bench/fidelity/agents/anthropic.js';
 import { aiSdkAgent } from '../bench/fidelity/agents/ai-sdk.js';
 import { langgraphAgent } from '../bench/fidelity/agents/langgraph.js';
 import { openaiAgent } from '../bench/fidelity/agents/openai.js';
@@ -39,6 +40,7 @@ function itIsTheSame<M>(agent: FidelityAgent<M>): void {
 describe('the same outcome, streamed or not, after', () => {
   itIsTheSame(reactAgent);
   itIsTheSame(openaiAgent);
+  itIsTheSame(anthropicAgent);
   itIsTheSame(langgraphAgent);
   itIsTheSame(aiSdkAgent);
   itIsTheSame(openaiAgentsAgent);

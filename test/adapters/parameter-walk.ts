@@ -3,6 +3,7 @@ import { type Protocol, protocolNames, type Wish, wishes } from '@agentjet/core/
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import type { EndpointServer } from '@agentjet/endpoint';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
+import { asModel as asAnthropicModel } from '@agentjet/anthropic';
 import { asModel as asOpenAIModel } from '@agentjet/openai';
 import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import type { CallCounts } from '@agentjet/rollout';
@@ -311,9 +312,12 @@ export async function outcomeOf(
   };
 }
 
-/** Calls the native OpenAI client instead of HTTP. */
-export const sendNative: typeof send = async ({ tuner }, _protocol, request) =>
-  toShown(await asOpenAIModel(tuner, { agentName: 'solver' }).chat.completions.create(request as never));
+/** Calls the native client of a protocol instead of HTTP. */
+export const sendNative: typeof send = async ({ tuner }, protocol, request) => {
+  const named = { agentName: 'solver' };
+  if (protocol === 'messages') return toShown(await asAnthropicModel(tuner, named).messages.create(request as never));
+  return toShown(await asOpenAIModel(tuner, named).chat.completions.create(request as never));
+};
 
 /** Returns each name of each wish in each API. */
 export const rows = wishes.flatMap((wish) =>

@@ -71,8 +71,10 @@ describe('what is refused is refused by its name, unless it changes nothing', ()
   });
 });
 
-describe('the native OpenAI client treats each parameter as the endpoint does', () => {
-  it.each(rows.filter(([protocol]) => protocol === 'chat'))('%s: %s', async (protocol, name) => {
+const native: readonly Protocol[] = ['chat', 'messages'];
+
+describe('the native client of an SDK treats each parameter as the endpoint does', () => {
+  it.each(rows.filter(([protocol]) => native.includes(protocol)))('%s: %s', async (protocol, name) => {
     for (const request of toRequests(protocol, name)) {
       const { seen: _native, ...native } = await outcomeOf(server, protocol, request, sendNative);
       const { seen: _overHttp, ...overHttp } = await outcomeOf(server, protocol, request);

@@ -1,6 +1,7 @@
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import { type EndpointServer, startEndpointServer } from '@agentjet/endpoint';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
+import { asModel as asAnthropic } from '@agentjet/anthropic';
 import { asModel as asOpenAI } from '@agentjet/openai';
 import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import { runEpisode, type Tuner } from '@agentjet/rollout';
@@ -52,6 +53,8 @@ const refused: Readonly<Record<string, (tuner: Tuner) => Promise<unknown>>> = {
     }),
   openai: async (tuner) =>
     asOpenAI(tuner, named).chat.completions.create({ model: 'm', messages: [user], presence_penalty: 1 }),
+  anthropic: async (tuner) =>
+    asAnthropic(tuner, named).messages.create({ model: 'm', max_tokens: 5, messages: [user], nonsense: 1 } as never),
   'chat over HTTP': (tuner) => post(tuner, 'chat/completions', { model: 'm', messages: [user], nonsense: 1 }),
   'content over HTTP': (tuner) =>
     post(tuner, 'chat/completions', {

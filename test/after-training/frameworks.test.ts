@@ -1,6 +1,7 @@
 import type { AdapterDriver } from '@agentjet/adapter-kit';
 import { openTunedModel, type TunedModel } from 'agentjet';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anthropicDriver } from '../adapters/anthropic-driver.js';
 import { aiSdkDriver } from '../adapters/ai-sdk-driver.js';
 import { langgraphDriver } from '../adapters/langgraph-driver.js';
 import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
@@ -16,10 +17,10 @@ beforeAll(async () => {
 afterAll(() => tuned.close());
 
 /** Returns what the agent of a framework gets at once, and what it gets piece by piece. */
-async function ask<M, H>({ asModel, begin, call, stream }: AdapterDriver<M, H>): Promise<readonly string[]> {
+async function ask<M, H>({ asModel, begin, call, stream, required }: AdapterDriver<M, H>): Promise<readonly string[]> {
   const model = asModel(tuned, { agentName: 'solver' });
   const history = begin('Night. Whom do you kill?', 'You play werewolves.');
-  const options = { tools: [], sampling: {} };
+  const options = { tools: [], sampling: required?.includes('maxTokens') === true ? { maxTokens: 6 } : {} };
   const { text } = await call(model, history, options);
   if (stream === undefined) return [text];
   const pieces: string[] = [];
@@ -27,10 +28,11 @@ async function ask<M, H>({ asModel, begin, call, stream }: AdapterDriver<M, H>):
   return [text, pieces.join(''), streamed.text];
 }
 
-it('answers agents of five frameworks alike, at once and as a stream', async () => {
+it('answers agents of all frameworks alike, at once and as a stream', async () => {
   const answers = [
     await ask(reactDriver),
     await ask(openaiDriver),
+    await ask(anthropicDriver),
     await ask(langgraphDriver),
     await ask(aiSdkDriver),
     await ask(openaiAgentsDriver),

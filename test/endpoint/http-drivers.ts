@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
 import type { EndpointHost, ModelOptions, OpenAIEndpoint, Tuner } from '@agentjet/rollout';
 import { OpenAI } from 'openai';
+import { anthropicDriver } from '../adapters/anthropic-driver.js';
 import { openaiDriver } from '../adapters/openai-driver.js';
 
 /** Drivers for the SDKs' own clients over HTTP. The contract suite uses each of them like an adapter. */
@@ -115,99 +116,10 @@ function toResponsesAnswer(history: Items, { output, status, usage }: Shown): Dr
   };
 }
 
-type Messages = { readonly system: string; readonly messages: readonly Anthropic.MessageParam[] };
-
-export function anthropicDriver(host: EndpointHost): AdapterDriver<Anthropic, Messages> {
-  const add = (history: Messages, content: Anthropic.MessageParam['content']): Messages => ({
-    ...history,
-    messages: [...history.messages, { role: 'user', content }],
-  });
-  return {
-    name: 'messages',
-    asModel: overHttp(
-      host,
-      ({ baseUrl, apiKey }) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 }),
-    ),
-    debugModel: new Anthropic({ apiKey: 'unused' }),
-    says: [
-      'stream',
-      'abort',
-      'reasoning',
-      'usage',
-      'finishReason',
-      'temperature',
-      'topP',
-      'topK',
-      'maxTokens',
-      'stop',
-      'toolChoice',
-      'parallelToolCalls',
-      'requestId',
-    ],
-    begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
-    addQuestion: add,
-    addToolResults: (history, results) =>
-      results.length === 0
-        ? history
-        : add(
-            history,
-            results.map(({ id, content }) => ({ type: 'tool_result', tool_use_id: id, content })),
-          ),
-    call: async (client, history, options) =>
-      toMessagesAnswer(
-        history,
-        await client.messages.create(toMessagesBody(history, options), toRequestOptions(options)),
-      ),
-    stream: async (client, history, options, onText) => {
-      const stream = client.messages.stream(toMessagesBody(history, options), toRequestOptions(options));
-      stream.on('text', onText);
-      return toMessagesAnswer(history, await stream.finalMessage());
-    },
-  };
-}
-
-function toMessagesBody(
-  { system, messages }: Messages,
-  { tools, sampling, toolChoice, parallelToolCalls }: DriverCall,
-): Anthropic.MessageCreateParamsNonStreaming {
-  const { temperature, topP, topK, maxTokens = 1000, stop } = sampling;
-  const single = parallelToolCalls === false && { disable_parallel_tool_use: true };
-  return {
-    model: 'tuned',
-    system,
-    messages: [...messages],
-    max_tokens: maxTokens,
-    tools: tools.map(({ name, description = '', parameters }) => ({
-      name,
-      description,
-      input_schema: { ...parameters, type: 'object' },
-    })),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
-    ...(topK !== undefined && { top_k: topK }),
-    ...(stop !== undefined && { stop_sequences: [...stop] }),
-    ...(toolChoice === 'none' && { tool_choice: { type: 'none' } }),
-    ...(toolChoice === 'required' && { tool_choice: { type: 'any', ...single } }),
-    ...(typeof toolChoice === 'object' && { tool_choice: { type: 'tool', ...toolChoice, ...single } }),
-    ...(toolChoice === undefined && single && { tool_choice: { type: 'auto', ...single } }),
-  };
-}
-
-function toMessagesAnswer(history: Messages, message: Anthropic.Message): DriverAnswer<Messages> {
-  const { content, stop_reason: stopReason, usage } = message;
-  const thoughts = content.flatMap((block) => (block.type === 'thinking' ? [block.thinking] : []));
-  const finishReasons: Readonly<Record<string, string>> = {
-    max_tokens: 'length',
-    end_turn: 'stop',
-    stop_sequence: 'stop',
-    tool_use: 'tool_calls',
-  };
-  return {
-    history: { ...history, messages: [...history.messages, { role: 'assistant', content }] },
-    text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),
-    toolCalls: content.flatMap((block) => (block.type === 'tool_use' ? [{ id: block.id, name: block.name }] : [])),
-    reasoning: thoughts.length === 0 ? undefined : thoughts.join(''),
-    finishReason: finishReasons[stopReason ?? ''],
-    usage: { promptTokens: usage.input_tokens, completionTokens: usage.output_tokens },
-  };
+export function messagesDriver(host: EndpointHost): typeof anthropicDriver {
+  const asModel = overHttp(
+    host,
+    ({ baseUrl, apiKey }) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 }),
+  );
+  return { ...anthropicDriver, name: 'messages', asModel };
 }

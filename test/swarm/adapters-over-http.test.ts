@@ -3,6 +3,7 @@ import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import type { WrapModel } from '@agentjet/rollout';
 import { createRemoteModel, systemClientHost } from '@agentjet/swarm-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anthropicDriver } from '../adapters/anthropic-driver.js';
 import { aiSdkDriver } from '../adapters/ai-sdk-driver.js';
 import { langgraphDriver } from '../adapters/langgraph-driver.js';
 import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
@@ -35,6 +36,7 @@ const overHttp: WrapModel =
 const checks: readonly (readonly [string, () => Promise<AdapterReport>])[] = [
   ['react', () => checkAdapter(reactDriver, { wrapModel: overHttp })],
   ['openai', () => checkAdapter(openaiDriver, { wrapModel: overHttp })],
+  ['anthropic', () => checkAdapter(anthropicDriver, { wrapModel: overHttp })],
   ['langgraph', () => checkAdapter(langgraphDriver, { wrapModel: overHttp })],
   ['ai-sdk', () => checkAdapter(aiSdkDriver, { wrapModel: overHttp })],
   ['openai-agents', () => checkAdapter(openaiAgentsDriver, { wrapModel: overHttp })],

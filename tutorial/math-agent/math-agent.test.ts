@@ -9,6 +9,7 @@ import { drawTasks, splitOf, toJsonl } from './generate-data.js';
 import { createProblem, readProblem } from './problems.js';
 import { runCode } from './code-tool.js';
 import { callCalculator as call, problem as task } from './scripted-problem.js';
+import { solveProblem as solveWithAnthropic } from './workflows/anthropic.js';
 import { solveProblem as solveWithAiSdk } from './workflows/ai-sdk.js';
 import { solveProblem as solveWithCodeTool } from './workflows/code-tool.js';
 import { solveProblem as solveWithLangGraph } from './workflows/langgraph.js';
@@ -86,6 +87,7 @@ describe.each([
   ['LangGraph', solveWithLangGraph],
   ['ReAct', solveWithReact],
   ['OpenAI', solveWithOpenAI],
+  ['Anthropic', solveWithAnthropic],
   ['AI SDK', solveWithAiSdk],
   ['OpenAI Agents', solveWithOpenAIAgents],
   ['ReAct, with code in a sandbox', solveWithCodeTool],

@@ -1,7 +1,9 @@
+import { chatApi } from '@agentjet/chat-completions';
+import { createInProcessFetch, type Fetch } from '@agentjet/chat-completions/in-process';
 import type { ChatModel } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import { OpenAI } from 'openai';
-import { createInProcessFetch } from './in-process-fetch.js';
+import { joinReasoning } from './join-reasoning.js';
 
 /** The longest delay of Node's timers. The episode has its own time limit. */
 const longestTimeoutMs = 2 ** 31 - 1;
@@ -20,17 +22,34 @@ class TunedClient extends OpenAI {
  * sample.
  */
 export function asOpenAIClient(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
-  const toClient = (model: ChatModel): OpenAI => {
-    const fetch = createInProcessFetch(model);
-    return new TunedClient({
+  const toClient = (model: ChatModel): OpenAI =>
+    new TunedClient({
       apiKey: 'in-process',
       baseURL: 'http://agentjet.local/v1',
-      fetch,
+      fetch: createFetch(model),
       maxRetries: 0,
       timeout: longestTimeoutMs,
       organization: null,
       project: null,
     });
-  };
   return tuner.selectModel(options, toClient, ['chat.completions.create', 'responses.create']);
+}
+
+/** Creates the `fetch` of an OpenAI client whose requests the model answers. */
+function createFetch(model: ChatModel): Fetch {
+  const described = { id: model.name, object: 'model', created: 0, owned_by: 'agentjet' };
+  return createInProcessFetch(model, {
+    api: chatApi,
+    describe: (pathname) => {
+      if (pathname.endsWith('/models')) return { object: 'list', data: [described] };
+      return /\/models\/[^/]+$/.test(pathname) ? described : undefined;
+    },
+    advice: 'Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.',
+    // `.stream()` and `.runTools()` set this header.
+    adaptListeners: (listeners, headers) => {
+      if (!headers.has('x-stainless-helper-method')) return listeners;
+      const { push, flush } = joinReasoning(listeners.onDelta);
+      return { ...listeners, onDelta: push, flush };
+    },
+  });
 }

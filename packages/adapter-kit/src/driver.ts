@@ -31,6 +31,8 @@ export type AdapterDriver<M, H> = {
   /** Any model of the framework other than the tuned one. It is never called. */
   readonly debugModel: M;
   readonly says: readonly Feature[];
+  /** Options that every call of the framework must set, so they never come from the run. */
+  readonly required?: readonly ('temperature' | 'topP' | 'topK' | 'maxTokens')[];
   /** Creates a conversation with a system message and a first question. */
   readonly begin: (question: string, system: string) => H;
   readonly addQuestion: (history: H, question: string) => H;

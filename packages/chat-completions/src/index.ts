@@ -1,4 +1,7 @@
-export { completeChat, streamChatCompletion, type ChatCall } from './answer.js';
+export { completeChat, streamChatCompletion, type ChatCall, type StreamListeners } from './answer.js';
+export { chatApi, openAIProtocol } from './chat-api.js';
+export { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
+export { countPromptTokens, type Api, type ApiRoute, type ProtocolCall } from './protocol-call.js';
 export { customFields, readCustomInput, toCustomArguments, toCustomSpec } from './custom-tools.js';
 export { countReasoningTokens, inPieces, PendingLogprobs } from './pieces.js';
 export { chatCompletionSchema, toChatRequest, type ChatCompletionBody } from './request.js';

@@ -216,7 +216,10 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
       'Writes a project that you can train unchanged: an agent with a tool, tasks and settings. It overwrites nothing.',
     )
     .argument('[folder]', 'default: the current folder', '.')
-    .option('--framework <name>', 'framework of the agent: langgraph, openai, ai-sdk, openai-agents or react')
+    .option(
+      '--framework <name>',
+      'framework of the agent: langgraph, openai, anthropic, ai-sdk, openai-agents or react',
+    )
     .option('--model <name>', 'model that the agent learns with, such as smollm2-135m; default: nano, a tiny model')
     .action(async (folder: string, options: { readonly framework?: string; readonly model?: string }) => {
       const { initProject } = await import('./commands/init-project.js');

@@ -1,16 +1,20 @@
 import { hash as digest, randomUUID } from 'node:crypto';
-import { type ChatCall, claimKey, toCallMark } from '@agentjet/chat-completions';
+import {
+  claimKey,
+  countPromptTokens,
+  createEventStreamResponse,
+  type ProtocolCall,
+  toCallMark,
+} from '@agentjet/chat-completions';
 import {
   type ChatDelta,
   type ChatModel,
   type ChatOptions,
   type ChatRequest,
   type ChatResponse,
-  isCountingChatModel,
   replayDeltas,
 } from '@agentjet/core';
 import type { Protocol } from '@agentjet/core/parameters';
-import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { noteRefusals } from './note-refusals.js';
 import { gatherTools } from './responses/tools.js';
 import { endedEpisode, type EndpointSession } from './session.js';
@@ -33,18 +37,10 @@ export type Incoming = {
  * One authenticated HTTP call: its body, the model that it may reach, and functions that answer it. All protocols use
  * it.
  */
-export interface Call extends ChatCall {
+export interface Call extends ProtocolCall {
   readonly session: EndpointSession;
-  readonly body: unknown;
   /** Returns the same id for a client's retry of the same body, so a retry never makes a second sample. */
   requestId(choice: number): string;
-  /**
-   * Counts the tokens of the prompt. The model of an agent that does not learn may not be able to count. Then one token
-   * is estimated per four characters.
-   */
-  countPromptTokens(request: ChatRequest): Promise<number>;
-  respondJson(pending: Promise<unknown>, protocol: Pick<EventProtocol, 'toErrorBody'>): Promise<Response>;
-  respondEvents(produce: (stream: EventStream) => Promise<void>, protocol: EventProtocol): Promise<Response>;
 }
 
 export function createCall(session: EndpointSession, incoming: Incoming, timing: Timing): Call {
@@ -56,6 +52,7 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
   const mark = toCallMark(protocol, request.headers, protocol === 'responses' ? gatherTools(body) : body);
   return {
     session,
+    url: new URL(request.url),
     body,
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, listeners) => {
@@ -67,9 +64,7 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     },
     countPromptTokens: async (chatRequest) => {
       if (session.signal.aborted) throw endedEpisode();
-      return isCountingChatModel(session.model)
-        ? session.model.countPromptTokens(chatRequest)
-        : Math.ceil(JSON.stringify([chatRequest.messages, chatRequest.tools]).length / 4);
+      return countPromptTokens(session.model, chatRequest);
     },
     cancel,
     respondJson: async (pending, { toErrorBody }) => {

@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { parseBody, samplingFields, streamFields, toSampling, toUsage } from '@agentjet/chat-completions';
+import {
+  openAIProtocol,
+  parseBody,
+  samplingFields,
+  streamFields,
+  toSampling,
+  toUsage,
+} from '@agentjet/chat-completions';
 import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import { z } from 'zod';
 import type { Call } from './call.js';
-import { openAIProtocol } from './openai-protocol.js';
 
 const schema = z.strictObject({
   model: z.string(),

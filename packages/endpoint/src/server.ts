@@ -1,21 +1,16 @@
 import type { AddressInfo } from 'node:net';
-import { toOpenAIErrorBody, toApiError, ApiError } from '@agentjet/chat-completions';
+import { type ApiRoute, toApiError, ApiError } from '@agentjet/chat-completions';
 import { toErrorMessage } from '@agentjet/core';
-import type { Protocol } from '@agentjet/core/parameters';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
+import { apis, findApi } from './apis.js';
 import { LoopTurns } from './loop-turns.js';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { checkNesting } from './check-nesting.js';
-import { handleChatCompletion } from './chat-completions.js';
-import { handleCompletion } from './completions.js';
-import { toAnthropicErrorBody } from './messages/error.js';
-import { handleCountTokens, handleMessages } from './messages/route.js';
 import { noteRefusals } from './note-refusals.js';
 import { decodeBody, readBody } from './read-body.js';
 import { refuse } from './refuse.js';
-import { handleResponses } from './responses/route.js';
 import { type EndpointSession, SessionStore } from './session.js';
 
 export type EndpointOptions = Partial<Timing> & {
@@ -129,7 +124,8 @@ function createEndpointApp(
       ),
     ),
   );
-  const post = (path: string, protocol: Protocol, handle: (call: Call) => Promise<Response>): void => {
+  const post = (route: ApiRoute<Call>): void => {
+    const { path, handle } = route;
     app.post(path, async (context) => {
       const session = await authenticate(context);
       const patienceBytes = patience * maxBodyBytes;
@@ -140,9 +136,7 @@ function createEndpointApp(
         throw new ApiError(400, 'body_cut', 'The connection broke before the body was complete.');
       const turn = turns.take(bytes.length);
       if (turn !== undefined) await turn;
-      return noteRefusals(session, async () =>
-        handle(createCall(session, toIncoming(context, protocol, bytes), timing)),
-      );
+      return noteRefusals(session, async () => handle(createCall(session, toIncoming(context, route, bytes), timing)));
     });
     app.all(path, (context) =>
       respondError(
@@ -152,11 +146,7 @@ function createEndpointApp(
       ),
     );
   };
-  post('/v1/chat/completions', 'chat', handleChatCompletion);
-  post('/v1/completions', 'completions', handleCompletion);
-  post('/v1/responses', 'responses', handleResponses);
-  post('/v1/messages', 'messages', handleMessages);
-  post('/v1/messages/count_tokens', 'messages', handleCountTokens);
+  for (const { routes } of apis) routes.forEach(post);
   const describeModel = async (context: Context) => ({
     id: (await authenticate(context)).model.name,
     object: 'model',
@@ -187,12 +177,17 @@ export function readKey(context: Context): string | undefined {
   return bearer ?? context.req.header('x-api-key');
 }
 
-function toIncoming(context: EndpointContext, protocol: Protocol, bytes: Buffer): Incoming {
+function toIncoming(
+  context: EndpointContext,
+  { protocol, complete = (body) => body }: ApiRoute<Call>,
+  bytes: Buffer,
+): Incoming {
   const text = decodeBody(bytes, context.env.incoming);
   checkNesting(text);
   // Waits for the end of this turn of the event loop, because bytes that were just written are sent only then.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
-  return { request: context.req.raw, protocol, text, body: parseJson(text), breakOff };
+  const body = complete(parseJson(text), new URL(context.req.url));
+  return { request: context.req.raw, protocol, text, body, breakOff };
 }
 
 function parseJson(text: string): unknown {
@@ -211,9 +206,7 @@ function respondError(
   headers: Readonly<Record<string, string>> = {},
 ): Response | Promise<Response> {
   const error = toApiError(thrown);
-  const body = /(^|\/)v1\/messages(\/|$)/.test(context.req.path)
-    ? toAnthropicErrorBody(error)
-    : toOpenAIErrorBody(error);
+  const body = findApi(context.req.path).toErrorBody(error);
   const answer = Response.json(body, { status: error.status, headers: { ...error.headers, ...headers } });
   return context.env.incoming.complete ? answer : refuse(context.env, answer);
 }

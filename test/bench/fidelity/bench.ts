@@ -5,6 +5,7 @@
  */
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { EndpointHost } from '@agentjet/rollout';
+import { anthropicAgent } from './agents/anthropic.js';
 import { aiSdkAgent } from './agents/ai-sdk.js';
 import { langgraphAgent } from './agents/langgraph.js';
 import { openaiAgent } from './agents/openai.js';
@@ -58,6 +59,7 @@ export async function benchFidelity({
   try {
     await add(reactAgent);
     await add(openaiAgent);
+    await add(anthropicAgent);
     await add(langgraphAgent);
     await add(aiSdkAgent);
     await add(openaiAgentsAgent);

@@ -9,6 +9,7 @@ import { CallLedger, createTunedModel, createTuner, type Tuner } from '@agentjet
 import { createContextTracker } from '@agentjet/context-tracker';
 import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import { anthropicDriver } from '../../adapters/anthropic-driver.js';
 import { aiSdkDriver } from '../../adapters/ai-sdk-driver.js';
 import { langgraphDriver } from '../../adapters/langgraph-driver.js';
 import { openaiAgentsDriver } from '../../adapters/openai-agents-driver.js';
@@ -49,6 +50,7 @@ export async function run({ report, args, waitUntilQuiet }: BenchOptions): Promi
   };
   await add(reactDriver);
   await add(openaiDriver);
+  await add(anthropicDriver);
   await add(langgraphDriver);
   await add(aiSdkDriver);
   await add(openaiAgentsDriver);
@@ -107,20 +109,24 @@ async function openConversation<M, H>(
   bytes: number,
 ): Promise<() => Promise<number>> {
   const id = `conversation-${nextSeed++}`;
-  const model = driver.asModel(openTuner(id, engine), { agentName: 'agent' });
+  let seed = 0;
+  const model = driver.asModel(
+    openTuner(id, engine, () => seed),
+    { agentName: 'agent' },
+  );
   let { history } = await driver.call(
     model,
     driver.begin(`Conversation ${id}.`, 'lorem ipsum dolor sit amet '.repeat(bytes / 27)),
     { tools: [], sampling: {} },
   );
   return async () => {
-    const seed = nextSeed++;
+    seed = nextSeed++;
     const asked = driver.addQuestion(
       history,
       `And what is ${seed} times seven? Please answer in one sentence, with the reason.`,
     );
     const startedAt = performance.now();
-    ({ history } = await driver.call(model, asked, { tools: [], sampling: { seed } }));
+    ({ history } = await driver.call(model, asked, { tools: [], sampling: {} }));
     const elapsedMs = performance.now() - startedAt;
     const engineMs = engine.engineMs.get(seed) ?? 0;
     engine.engineMs.delete(seed);
@@ -128,15 +134,23 @@ async function openConversation<M, H>(
   };
 }
 
-function openTuner(episodeId: string, engine: SteadyEngine): Tuner {
+/** `seedOf` returns the seed of the next call. The adapter does not set it, because some APIs have no seed. */
+function openTuner(episodeId: string, engine: SteadyEngine, seedOf: () => number): Tuner {
   const tracker = createContextTracker({ episodeId, chatTokenizer });
   const { signal } = new AbortController();
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 1000 };
   return createTuner({
     episodeId,
     signal,
-    createModel: (agent) =>
-      createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger: new CallLedger(), seed: 0, signal }),
+    createModel: (agent) => {
+      const ledger = new CallLedger();
+      const model = createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger, seed: 0, signal });
+      return {
+        ...model,
+        generate: (request, options) =>
+          model.generate({ ...request, sampling: { ...request.sampling, seed: seedOf() } }, options),
+      };
+    },
   });
 }
 

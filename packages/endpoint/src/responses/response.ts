@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import {
   countReasoningTokens,
+  type EventStream,
   inPieces,
   PendingLogprobs,
   readCustomInput,
   type ApiError,
 } from '@agentjet/chat-completions';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
-import type { EventStream } from '../event-stream.js';
 import type { ResponsesBody } from './request.js';
 import type { ResponseTools, WireName } from './tools.js';
 

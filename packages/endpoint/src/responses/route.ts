@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { parseBody, toOpenAIErrorBody, ApiError } from '@agentjet/chat-completions';
+import { openAIProtocol, parseBody, toOpenAIErrorBody, ApiError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
-import { openAIProtocol } from '../openai-protocol.js';
 import { putResponse } from '../session.js';
 import { type InputItem, listTools, responsesSchema, fromResponsesBody, toInputItems } from './request.js';
 import { createResponseWriter, type OutputItem, toFailedBody, toOutputItems, toResponseBody } from './response.js';

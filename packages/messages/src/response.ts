@@ -1,4 +1,4 @@
-import { inPieces } from '@agentjet/chat-completions';
+import { type EventStream, inPieces } from '@agentjet/chat-completions';
 import {
   parseJsonObject,
   type ChatDelta,
@@ -7,7 +7,6 @@ import {
   type TokenUsage,
   type ToolCall,
 } from '@agentjet/core';
-import type { EventStream } from '../event-stream.js';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
 
@@ -58,9 +57,13 @@ function toUsage({ promptTokens, completionTokens }: TokenUsage) {
   };
 }
 
-/** Converts deltas to Anthropic's block events. */
+/**
+ * Converts deltas to Anthropic's block events. The first event comes with the first delta, so an error before it can
+ * still set the status.
+ */
 export function createMessageWriter(stream: EventStream, id: string, model: string) {
   let index = -1;
+  let isStarted = false;
   let open: 'text' | 'thinking' | undefined;
   const send = (type: string, fields: object): void => stream.send({ type, ...fields }, type);
 
@@ -69,7 +72,22 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
     if (open !== undefined) send('content_block_stop', { index });
     open = undefined;
   };
+  const begin = (): void => {
+    if (isStarted) return;
+    isStarted = true;
+    const message = {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+    };
+    send('message_start', { message: { ...message, usage: toUsage({ promptTokens: 0, completionTokens: 0 }) } });
+  };
   const start = (block: object): void => {
+    begin();
     close();
     index += 1;
     send('content_block_start', { index, content_block: block });
@@ -92,23 +110,12 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
   };
 
   return {
-    start(): void {
-      const message = {
-        id,
-        type: 'message',
-        role: 'assistant',
-        model,
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-      };
-      send('message_start', { message: { ...message, usage: toUsage({ promptTokens: 0, completionTokens: 0 }) } });
-    },
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
       else writeText(delta.type === 'content' ? 'text' : 'thinking', delta.text);
     },
     finish(response: ChatResponse): void {
+      begin();
       close();
       const { usage } = response;
       send('message_delta', {

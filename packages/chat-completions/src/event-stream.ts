@@ -1,4 +1,4 @@
-import { toApiError, type ApiError } from '@agentjet/chat-completions';
+import { toApiError, type ApiError } from './api-error.js';
 
 /**
  * Writes the server-sent events of a response. Its headers are sent at once, and long silences are filled to keep the
@@ -24,7 +24,10 @@ export type EventProtocol = {
 export type EventStreamOptions = EventProtocol & {
   /** Called when the client leaves. */
   readonly cancel: () => void;
-  readonly heartbeatMs: number;
+  /** How often a silence is filled. Absent in process, where no connection can time out. */
+  readonly heartbeatMs?: number;
+  /** Called after an error midway. If it returns an error, the body fails with it, and no last event is sent. */
+  readonly breakWith?: () => unknown;
 };
 
 const encoder = new TextEncoder();
@@ -37,43 +40,59 @@ const headers = {
 /**
  * Sends the headers only after all callbacks that are ready now have run. Until then, an error can still set the HTTP
  * status. So errors that are found without the engine, such as a prompt longer than the context, have the right status.
+ * In process, where no client waits for headers, the first event comes before them.
  */
 export async function createEventStreamResponse(
   produce: (stream: EventStream) => Promise<void>,
   options: EventStreamOptions,
 ): Promise<Response> {
-  const { body, stream, close } = openBody(options);
+  const { body, stream, close, fail, hasBegun } = openBody(options);
   const failure = produce(stream).then(
     () => undefined,
     (thrown: unknown) => toApiError(thrown),
   );
+  if (options.heartbeatMs === undefined) await Promise.race([failure, hasBegun]);
   const early = await Promise.race([failure, immediate()]);
   if (early !== undefined) {
     close();
     return Response.json(options.toErrorBody(early), { status: early.status, headers: early.headers });
   }
   void failure.then((late) => {
+    const breakage = late === undefined ? undefined : options.breakWith?.();
+    if (breakage !== undefined) return fail(breakage);
     if (late !== undefined) options.sendError(stream, late);
     close();
   });
   return new Response(body, { headers });
 }
 
-type OpenBody = { readonly body: ReadableStream<Uint8Array>; readonly stream: EventStream; readonly close: () => void };
+type OpenBody = {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly stream: EventStream;
+  readonly close: () => void;
+  readonly fail: (error: unknown) => void;
+  /** Resolves with the first event, or at the end. */
+  readonly hasBegun: Promise<void>;
+};
 
 function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: EventStreamOptions): OpenBody {
   let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let begin = (): void => undefined;
+  const hasBegun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const write = (text: string): void => sink?.enqueue(encoder.encode(text));
-  const timer = setInterval(() => write(heartbeat), heartbeatMs);
+  const timer = heartbeatMs === undefined ? undefined : setInterval(() => write(heartbeat), heartbeatMs);
   const leave = (): void => {
     sink = undefined;
     clearInterval(timer);
+    begin();
   };
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       sink = controller;
       // Some proxies send the headers only with the first bytes of the body.
-      write(': open\n\n');
+      if (timer !== undefined) write(': open\n\n');
     },
     cancel: () => {
       leave();
@@ -84,10 +103,18 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
     sink?.close();
     leave();
   };
-  const sendRaw = (data: string): void => write(`data: ${data}\n\n`);
+  const fail = (error: unknown): void => {
+    sink?.error(error);
+    leave();
+  };
+  const writeEvent = (text: string): void => {
+    write(text);
+    begin();
+  };
+  const sendRaw = (data: string): void => writeEvent(`data: ${data}\n\n`);
   const send = (data: unknown, event?: string): void =>
-    write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`);
-  return { body, stream: { send, sendRaw }, close };
+    writeEvent(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`);
+  return { body, stream: { send, sendRaw }, close, fail, hasBegun };
 }
 
 /** Resolves after all callbacks that are ready now have run. */

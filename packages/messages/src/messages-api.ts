@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { parseBody, ApiError } from '@agentjet/chat-completions';
-import type { Call } from '../call.js';
-import type { EventProtocol } from '../event-stream.js';
+import { type Api, ApiError, type EventProtocol, parseBody, type ProtocolCall } from '@agentjet/chat-completions';
 import { threadsUnsupported, toAnthropicErrorBody } from './error.js';
 import { countTokensSchema, messagesSchema, fromMessagesBody } from './request.js';
 import { createMessageWriter, toAnthropicMessage } from './response.js';
@@ -12,8 +10,16 @@ const protocol: EventProtocol = {
   heartbeat: `event: ping\ndata: ${JSON.stringify({ type: 'ping' })}\n\n`,
 };
 
-/** Handles POST /v1/messages. */
-export async function handleMessages(call: Call): Promise<Response> {
+/** Anthropic's Messages. */
+export const messagesApi: Api = {
+  routes: [
+    { protocol: 'messages', path: '/v1/messages', handle: handleMessages },
+    { protocol: 'messages', path: '/v1/messages/count_tokens', handle: handleCountTokens },
+  ],
+  toErrorBody: toAnthropicErrorBody,
+};
+
+async function handleMessages(call: ProtocolCall): Promise<Response> {
   refuseThread(call.body);
   const body = parseBody('messages', messagesSchema, call.body);
   const id = `msg_${randomUUID()}`;
@@ -24,16 +30,15 @@ export async function handleMessages(call: Call): Promise<Response> {
   }
   return call.respondEvents(async (stream) => {
     const writer = createMessageWriter(stream, id, body.model);
-    writer.start();
     writer.finish(await call.generate(request, { onDelta: writer.delta }));
   }, protocol);
 }
 
 /**
- * Handles POST /v1/messages/count_tokens. Without this address, Claude Code would count tokens by asking for answers of
- * one token, and these answers would be trained.
+ * Counts the tokens of a prompt. Without this address, Claude Code would count tokens by asking for answers of one
+ * token, and these answers would be trained.
  */
-export async function handleCountTokens(call: Call): Promise<Response> {
+async function handleCountTokens(call: ProtocolCall): Promise<Response> {
   refuseThread(call.body);
   const body = parseBody('messages', countTokensSchema, call.body);
   const count = call.countPromptTokens(fromMessagesBody({ ...body, max_tokens: 1 }, call.requestId(0)));

@@ -61,7 +61,7 @@ export const messagesSchema = z.strictObject({
 export const countTokensSchema = messagesSchema.omit({ max_tokens: true });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
-export function fromMessagesBody(body: MessagesBody, requestId: string): ChatRequest {
+export function fromMessagesBody(body: MessagesBody, requestId: string | undefined): ChatRequest {
   const tools = (body.tools ?? []).filter((tool) => !isServerTool('messages', tool.type)).map(toToolSpec);
   const system = typeof body.system === 'string' ? body.system : (body.system ?? []).map(({ text }) => text).join('\n');
   return {
@@ -69,7 +69,7 @@ export function fromMessagesBody(body: MessagesBody, requestId: string): ChatReq
       ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
       ...body.messages.flatMap(toMessages),
     ],
-    requestId,
+    ...(requestId !== undefined && { requestId }),
     sampling: toSampling({ ...body, stop: body.stop_sequences }),
     ...(tools.length > 0 && { tools }),
     ...toToolChoice(body.tool_choice),

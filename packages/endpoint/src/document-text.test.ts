@@ -1,6 +1,6 @@
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
-import { startEndpointServer } from '../index.js';
+import { startEndpointServer } from './index.js';
 
 const text = (content: string) => ({ type: 'text', text: content });
 

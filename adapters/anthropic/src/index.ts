@@ -1,0 +1,1 @@
+export { asAnthropicClient as asModel } from './as-model.js';

@@ -1,0 +1,27 @@
+import { completeChat, streamChatCompletion } from './answer.js';
+import { toOpenAIErrorBody } from './api-error.js';
+import type { EventProtocol } from './event-stream.js';
+import { parseBody } from './parse-body.js';
+import type { Api, ProtocolCall } from './protocol-call.js';
+import { chatCompletionSchema } from './request.js';
+
+/** The error form of all of OpenAI's APIs except the streams of Responses. */
+export const openAIProtocol: EventProtocol = {
+  toErrorBody: toOpenAIErrorBody,
+  sendError: (stream, error) => stream.send(toOpenAIErrorBody(error)),
+};
+
+/** OpenAI's Chat Completions. */
+export const chatApi: Api = {
+  routes: [{ protocol: 'chat', path: '/v1/chat/completions', handle: handleChatCompletion }],
+  toErrorBody: toOpenAIErrorBody,
+};
+
+async function handleChatCompletion(call: ProtocolCall): Promise<Response> {
+  const body = parseBody('chat', chatCompletionSchema, call.body);
+  if (body.stream !== true) return call.respondJson(completeChat(call, body, body.model), openAIProtocol);
+  return call.respondEvents(async (stream) => {
+    await streamChatCompletion(call, body, body.model, stream.send);
+    stream.sendRaw('[DONE]');
+  }, openAIProtocol);
+}

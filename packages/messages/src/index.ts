@@ -1,0 +1,1 @@
+export { messagesApi } from './messages-api.js';
