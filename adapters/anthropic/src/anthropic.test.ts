@@ -55,7 +55,9 @@ describe('one call', () => {
     expect(stopped).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'STOP' });
     expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topK: 9, maxTokens: 500 });
     expect((await client.messages.create({ ...ask, max_tokens: 2 })).stop_reason).toBe('max_tokens');
-    await expect(client.messages.create({ ...ask, temperature: -1 } as typeof ask)).rejects.toThrow(/'temperature' is -1/);
+    await expect(client.messages.create({ ...ask, temperature: -1 } as typeof ask)).rejects.toThrow(
+      /'temperature' is -1/,
+    );
     await expect(client.messages.create({ ...ask, made_up: 1 } as typeof ask)).rejects.toThrow(/'made_up'/);
   });
 
