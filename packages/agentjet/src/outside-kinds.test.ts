@@ -104,7 +104,7 @@ describe('an algorithm and a backbone given in code', () => {
       section: z.strictObject({ label: setting(z.string(), 'x', 'what it is called') }),
       open: ({ label }, parts) => {
         opened.push(label);
-        return backbones[0].open({ numThreads: 1 }, parts);
+        return backbones[0].open({ numThreads: 1, frozenWeights: 'float32' }, parts);
       },
     });
     const job = createJob({ algorithm, backbone: watched }).setSection(watched, { label: 'y' });

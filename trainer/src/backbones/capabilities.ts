@@ -13,6 +13,14 @@ export const embeddedCapabilities: BackboneCapabilities = {
 };
 
 /**
+ * With weights in int8, `repeatsSeed` is false: ONNX Runtime chooses how to add 8-bit products by processor and by the
+ * number of rows, which depends on the other calls of the moment.
+ */
+export function capabilitiesOf({ frozenWeights }: { readonly frozenWeights?: string }): BackboneCapabilities {
+  return frozenWeights === 'int8' ? { ...embeddedCapabilities, repeatsSeed: false } : embeddedCapabilities;
+}
+
+/**
  * Names the number of threads and the processor. A run repeats exactly only if both are the same, because onnxruntime
  * adds numbers in an order that depends on them.
  */

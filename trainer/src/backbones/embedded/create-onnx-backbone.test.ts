@@ -35,14 +35,18 @@ afterAll(async () => {
   await rm(path.dirname(modelDir), { recursive: true, force: true });
 });
 
-async function writeModel(dir: string, change: (weights: Float32Array) => Float32Array): Promise<void> {
-  const { layout, parameters } = tinyModel();
+async function writeModel(
+  dir: string,
+  change: (weights: Float32Array) => Float32Array,
+  configJson: object = {},
+): Promise<void> {
+  const { layout, parameters } = tinyModel({ configJson });
   const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({
     name,
     shape,
     data: change(Float32Array.from(parameters.subarray(offset, offset + size))),
   }));
-  await writeModelFolder(dir, { config: tinyConfigJson, tensors });
+  await writeModelFolder(dir, { config: { ...tinyConfigJson, ...configJson }, tensors });
 }
 
 function open(options: Partial<OnnxBackboneOptions> = {}): Promise<Backbone> {
@@ -122,6 +126,38 @@ describe('the embedded backbone with an adapter', () => {
     for (const { ids, logprobs } of answers.slice(1))
       expect([ids, logprobs]).toEqual([answers[0]?.ids, answers[0]?.logprobs]);
     for (const backbone of [base, adapted, other]) await backbone.close();
+  });
+});
+
+describe('the embedded backbone with frozen weights in fewer bits', () => {
+  const lora = { rank: 2, alpha: 4 };
+  const openHalves = () => open({ lora, frozenWeights: 'float16' });
+  for (const { name, run } of weightsCases(openHalves, { vocabSize })) it(`in float16, ${name}`, run);
+
+  it('trains and answers in int8, and promises no exact repetition', async () => {
+    const even = path.join(modelDir, '..', 'even');
+    await writeModel(even, (weights) => weights, { hidden_size: 32, intermediate_size: 64, head_dim: 8 });
+    const backbone = await open({ modelDir: even, lora, frozenWeights: 'int8' });
+    const [whole, tuned] = [await open(), backbone].map(({ capabilities }) => capabilities.repeatsSeed);
+    expect([whole, tuned]).toEqual([true, false]);
+    const { ids } = await backbone.engine.generate(request);
+    const row = { ids: Int32Array.of(...request.promptIds, ...ids) };
+    const before = await backbone.logprobs([row]);
+    const checkpoint = path.join(modelDir, '..', 'int8');
+    await backbone.save(checkpoint);
+    const again = await open({ modelDir: even, lora, seed: 9, frozenWeights: 'int8' });
+    await again.load(checkpoint);
+    expect(await again.logprobs([row])).toEqual(before);
+    const answering = await open({ modelDir: even, train: false, frozenWeights: 'int8' });
+    expect((await answering.engine.generate(request)).ids).toHaveLength(12);
+    await expect(answering.save(checkpoint)).rejects.toThrow('has no trained weights to save');
+    for (const each of [backbone, again, answering]) await each.close();
+  });
+
+  it('refuses to train all weights in them', async () => {
+    await expect(open({ frozenWeights: 'int8' })).rejects.toThrow(
+      'onnx.frozen_weights is int8, but all weights are trained here (lora.rank is 0)',
+    );
   });
 });
 

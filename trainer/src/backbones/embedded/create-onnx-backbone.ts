@@ -12,7 +12,10 @@ import { startWorker } from './worker/start-worker.js';
  * `optimizer` is required unless `train` is false. `threads` 0 or absent means as many as there are cores, at most 8. `engine` overrides
  * the engine's default limits.
  */
-export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength' | 'lora'> &
+export type OnnxBackboneOptions = Pick<
+  LocalBackboneOptions,
+  'modelDir' | 'optimizer' | 'contextLength' | 'lora' | 'frozenWeights'
+> &
   Partial<Pick<LocalBackboneOptions, 'threads' | 'engine'>> & {
     /**
      * If false, the backbone only samples and scores. It refuses trainStep and allocates no memory for gradients and
@@ -26,7 +29,7 @@ export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optim
   };
 
 /**
- * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The work runs in a worker thread. If the thread
+ * Rejects with BackboneError `bad_model_files`, `unsupported_model` or `bad_options`. The work runs in a worker thread. If the thread
  * ends unexpectedly, every call in progress rejects with EngineError or BackboneError `failed`. A training step waits
  * for earlier completions, and later completions wait for the step.
  */
@@ -48,12 +51,18 @@ function resolveOptions({
   contextLength,
   lora,
   seed,
+  frozenWeights,
   engine = {},
 }: OnnxBackboneOptions): LocalBackboneOptions {
   if (train && optimizer === undefined)
     throw new BackboneError(
       'bad_options',
       'createOnnxBackbone needs optimizer options to train. Pass optimizer, or set train: false.',
+    );
+  if (train && lora === undefined && frozenWeights !== undefined && frozenWeights !== 'float32')
+    throw new BackboneError(
+      'bad_options',
+      `onnx.frozen_weights is ${frozenWeights}, but all weights are trained here (lora.rank is 0), and they are float32. Set lora.rank, for example to 16, or leave out onnx.frozen_weights.`,
     );
   return {
     engine,
@@ -63,5 +72,6 @@ function resolveOptions({
     ...(contextLength !== undefined && { contextLength }),
     ...(train && lora !== undefined && { lora }),
     ...(seed !== undefined && { seed }),
+    ...(frozenWeights !== undefined && { frozenWeights }),
   };
 }

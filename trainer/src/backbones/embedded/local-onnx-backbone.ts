@@ -8,6 +8,7 @@ import { BackboneError, rejectOnAbort } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
 import type {
   Backbone,
+  BackboneCapabilities,
   KeptTokens,
   OptimizerOptions,
   TokenRow,
@@ -16,9 +17,10 @@ import type {
   TreePack,
   TruncatedSampling,
 } from '@agentjet/core';
-import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
+import { capabilitiesOf, embeddedArithmetic } from '../capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import type { LoraOptions } from '../lora-options.js';
+import type { WeightFormat } from './training/frozen/frozen-weights.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
 import { EmbeddedEngine } from './sampling/embedded-engine.js';
@@ -36,6 +38,8 @@ export type LocalBackboneOptions = {
   readonly optimizer?: OptimizerOptions;
   /** If present, adapters are trained instead of all weights. */
   readonly lora?: LoraOptions;
+  /** How weights that no step changes are stored. Defaults to float32. */
+  readonly frozenWeights?: WeightFormat;
   /** The seed of new adapters. Defaults to 1. */
   readonly seed?: number;
   readonly threads: number;
@@ -44,7 +48,7 @@ export type LocalBackboneOptions = {
 };
 
 export class LocalOnnxBackbone implements Backbone {
-  readonly capabilities = embeddedCapabilities;
+  readonly capabilities: BackboneCapabilities;
   readonly arithmetic: string;
   readonly modelDir: string;
   readonly engine: EmbeddedEngine;
@@ -55,6 +59,7 @@ export class LocalOnnxBackbone implements Backbone {
 
   constructor(model: OnnxModel, options: LocalBackboneOptions) {
     this.modelDir = options.modelDir;
+    this.capabilities = capabilitiesOf(options);
     this.arithmetic = embeddedArithmetic(options.threads);
     this.#options = options;
     this.#model = model;
@@ -64,6 +69,7 @@ export class LocalOnnxBackbone implements Backbone {
       threads: options.threads,
       contextLength,
       adapter: model.base?.adapter,
+      ...(model.base && { format: model.base.weights.format }),
     });
     this.#weights = createWeightsOpener(model, shape);
     this.engine = new EmbeddedEngine(
@@ -137,9 +143,12 @@ export class LocalOnnxBackbone implements Backbone {
 
 /** Rejects with BackboneError `bad_model_files` or `unsupported_model`. */
 export async function openLocalOnnxBackbone(options: LocalBackboneOptions): Promise<LocalOnnxBackbone> {
-  const { modelDir, optimizer = idleOptimizer, threads, lora, seed = 1 } = options;
+  const { modelDir, optimizer = idleOptimizer, threads, lora, seed = 1, frozenWeights = 'float32' } = options;
   const adapter = lora === undefined ? {} : { adapter: { lora, seed } };
-  return new LocalOnnxBackbone(await openOnnxModel({ modelDir, optimizer, threads, ...adapter }), options);
+  return new LocalOnnxBackbone(
+    await openOnnxModel({ modelDir, optimizer, threads, frozenWeights, ...adapter }),
+    options,
+  );
 }
 
 function aborted(signal: AbortSignal | undefined): BackboneError {

@@ -42,7 +42,7 @@ describe.each([
     const options = { threads: 1, contextLength: 64, isFused, adapter: base?.adapter };
     const factory = new StepSessionFactory(model.config, base?.layout ?? layout, options);
     const session = await factory.open(
-      Float32Array.from(base?.weights ?? parameters),
+      base?.weights ?? { format: 'float32', values: parameters },
       base && tensorsOf(layout, parameters),
     );
     const engine = createTestEngine(session, {
@@ -73,12 +73,52 @@ describe.each([
   });
 });
 
+const stored = { hidden_size: 32, intermediate_size: 64, num_attention_heads: 4, head_dim: 8 };
+
+it.each([
+  // In int8, the products of the sampler round activations to 8 bits.
+  ['float16', 2e-4, 2e-5],
+  ['int8', 0.4, 0.06],
+] as const)('samples from weights in %s, and trains on the same numbers', async (format, largest, mean) => {
+  for (const configJson of [stored, { ...stored, model_type: 'llama', tie_word_embeddings: false }]) {
+    const model = tinyModel({ configJson, lora: { rank: 2 }, format });
+    const { base, layout, parameters } = model;
+    if (base === undefined) throw new Error('The model has no adapter.');
+    const options = { threads: 1, contextLength: 64, adapter: base.adapter, format };
+    const session = await new StepSessionFactory(model.config, base.layout, options).open(
+      base.weights,
+      tensorsOf(layout, parameters),
+    );
+    const engine = createTestEngine(session, {
+      maxBatchSize: 8,
+      prefillTokens: 20,
+      maxKvBytes: 1 << 24,
+      maxPrefixCacheBytes: 0,
+    });
+    const prompts = [1, 9, 33, 17].map((length, seed) => randomIds(length, seed, model.config.vocabSize));
+    const completions = await Promise.all(
+      prompts.map((promptIds, seed) => engine.generate({ promptIds, sampling: { ...plain, seed } })),
+    );
+    const rows = completions.map(({ ids }, index) => ({ ids: Int32Array.from([...(prompts[index] ?? []), ...ids]) }));
+    const logprobs = await model.logprobs(rows);
+    const gaps = completions.flatMap((completion, index) =>
+      [...completion.logprobs].map((logprob, token) =>
+        Math.abs(logprob - (logprobs[index]?.[(prompts[index]?.length ?? 0) + token] ?? NaN)),
+      ),
+    );
+    expect(Math.max(...gaps)).toBeLessThan(largest);
+    expect(gaps.reduce((total, gap) => total + gap, 0) / gaps.length).toBeLessThan(mean);
+    await Promise.all([session.close(), model.close()]);
+  }
+});
+
 it('a session keeps the weights it was opened with', async () => {
   const model = tinyModel({ configJson: tinyConfigJson });
   const weights = Float32Array.from(model.parameters);
-  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(
-    weights,
-  );
+  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open({
+    format: 'float32',
+    values: weights,
+  });
   const engine = createTestEngine(session, {
     maxBatchSize: 8,
     prefillTokens: 20,

@@ -8,7 +8,7 @@
 import { add, multiply, silu } from '../training/graph/elementwise.js';
 import { Graph } from '../training/graph/graph.js';
 import type { GraphOptions } from '../training/graph/graph.js';
-import { gemm, matmul } from '../training/graph/matmul.js';
+import { matmul } from '../training/graph/matmul.js';
 import { concat, reshape, split, transpose } from '../training/graph/reshape.js';
 import { softmax } from '../training/graph/softmax.js';
 import type { Value } from '../training/graph/value.js';
@@ -16,28 +16,30 @@ import { rmsNorm } from '../training/layers/rms-norm.js';
 import { rope } from '../training/layers/rope.js';
 import type { Rotation } from '../training/layers/rope.js';
 import type { ModelConfig } from '../training/model/model-config.js';
-import type { ParameterLayout } from '../training/model/parameter-layout.js';
+import { parameterOf, type ParameterLayout } from '../training/model/parameter-layout.js';
 import type { AdapterForm } from '../training/adapter/adapter-form.js';
+import type { WeightFormat } from '../training/frozen/frozen-weights.js';
 import { addLowRank } from '../training/layers/low-rank.js';
+import { DecodeWeights } from './decode-weights.js';
 
-/**
- * The location under which the weights are passed as external data: one flat float32 buffer in the order of the layout.
- */
-export const weightsLocation = 'weights';
+/** The parts of a model that change its decode graph. */
+export type DecodeForm = {
+  readonly layout: ParameterLayout;
+  /** How the weights are stored. Defaults to float32. */
+  readonly format?: WeightFormat | undefined;
+  readonly adapter?: AdapterForm | undefined;
+};
 
 /**
  * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, 1, T, S + T];
  * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, 1, S, headDim], keys then values
- * of each layer. With an adapter, A and B of each adapted module are inputs too. Outputs: probabilities [B, V]; fresh
- * [2L * B, KV, T, headDim] in the order of the past.
+ * of each layer. With stored matrices, `embedded` [B * T, hiddenSize], the embedding row of each token, is an input in
+ * place of ids. With an adapter, A and B of each adapted module are inputs too. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim]
+ * in the order of the past.
  */
-export function decodeGraph(
-  config: ModelConfig,
-  layout: ParameterLayout,
-  { adapter, ...options }: GraphOptions & { readonly adapter?: AdapterForm | undefined } = {},
-): Graph {
+export function decodeGraph(config: ModelConfig, form: DecodeForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
-  graph.withoutGradient(() => new DecodeGraphBuilder(graph, config, { layout, adapter }).build());
+  graph.withoutGradient(() => new DecodeGraphBuilder(graph, config, form).build());
   return graph;
 }
 
@@ -50,21 +52,16 @@ type Stream = { readonly sum: Value; readonly pending: Value | null };
 class DecodeGraphBuilder {
   readonly #graph: Graph;
   readonly #config: ModelConfig;
-  readonly #layout: ParameterLayout;
+  readonly #weights: DecodeWeights;
   readonly #adapter: AdapterForm | undefined;
   readonly #rotation: Rotation;
   readonly #bias: Value;
-  readonly #weights = new Map<string, Value>();
   readonly #fresh: Value[] = [];
 
-  constructor(
-    graph: Graph,
-    config: ModelConfig,
-    { layout, adapter }: { readonly layout: ParameterLayout; readonly adapter: AdapterForm | undefined },
-  ) {
+  constructor(graph: Graph, config: ModelConfig, { layout, format = 'float32', adapter }: DecodeForm) {
     this.#graph = graph;
     this.#config = config;
-    this.#layout = layout;
+    this.#weights = new DecodeWeights(graph, layout, format);
     this.#adapter = adapter;
     const half = config.headDim / 2;
     const positions = graph.input('positions', ['B', 'T'], 'int32');
@@ -79,16 +76,14 @@ class DecodeGraphBuilder {
 
   build(): void {
     const { hiddenSize, numLayers, isTied } = this.#config;
-    const ids = reshape(this.#graph.input('ids', ['B', 'T'], 'int32'), ['N']);
-    const embedding = this.#weight('model.embed_tokens.weight');
-    let stream: Stream = { sum: this.#gather(embedding, ids, hiddenSize), pending: null };
+    let stream: Stream = { sum: this.#weights.embed(hiddenSize), pending: null };
     for (let layer = 0; layer < numLayers; layer += 1) stream = this.#block(layer, stream);
     const hidden = this.#gather(
       this.#norm('model.norm.weight', stream).normalized,
       this.#graph.input('last', ['B'], 'int32'),
       hiddenSize,
     );
-    const logits = gemm(hidden, isTied ? embedding : this.#weight('lm_head.weight'), { transposeRight: true });
+    const logits = this.#weights.product(hidden, [isTied ? 'model.embed_tokens' : 'lm_head']);
     const scaled = multiply(logits, this.#graph.input('inverse_temperature', ['B', 1]));
     this.#graph.output('probabilities', softmax(scaled));
     this.#outputFresh();
@@ -106,10 +101,10 @@ class DecodeGraphBuilder {
     const { numHeads, numKvHeads, headDim } = this.#config;
     const prefix = `model.layers.${layer}.self_attn.`;
     const sizes = [numHeads, numKvHeads, numKvHeads].map((heads) => heads * headDim);
-    const parts = split(this.#joinedProjection(prefix, hidden), sizes, 1);
-    const [query, key, value] = ['q_proj', 'k_proj', 'v_proj'].map((name, index) =>
-      this.#adapted(`${prefix}${name}`, { hidden, output: parts[index] }),
-    );
+    // These three projections are one product, because their weights are adjacent.
+    const projections = ['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}`);
+    const parts = split(this.#weights.product(hidden, projections), sizes, 1);
+    const [query, key, value] = projections.map((name, index) => this.#adapted(name, { hidden, output: parts[index] }));
     if (query === undefined || key === undefined || value === undefined)
       throw new Error('A split into three has three parts.');
     const keys = this.#headsFirst(
@@ -155,7 +150,7 @@ class DecodeGraphBuilder {
 
   #norm(name: string, { sum, pending }: Stream): { readonly normalized: Value; readonly sum: Value } {
     const epsilon = this.#config.rmsNormEpsilon;
-    const weight = this.#weight(name);
+    const weight = this.#weights.vector(name);
     if (pending === null) return { normalized: rmsNorm(sum, weight, epsilon), sum };
     if (!this.#graph.isFused) {
       const total = add(sum, pending);
@@ -172,23 +167,8 @@ class DecodeGraphBuilder {
     return { normalized, sum: total };
   }
 
-  /** Query, key and value projections are one product, because their weights are adjacent. */
-  #joinedProjection(prefix: string, hidden: Value): Value {
-    const weight = this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.weight`));
-    if (!this.#config.hasQkvBias) return gemm(hidden, weight, { transposeRight: true });
-    return gemm(hidden, weight, {
-      transposeRight: true,
-      bias: this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.bias`)),
-    });
-  }
-
   #linear(name: string, hidden: Value): Value {
-    const hasBias = this.#layout.parameters.some((parameter) => parameter.name === `${name}.bias`);
-    const output = gemm(hidden, this.#weight(`${name}.weight`), {
-      transposeRight: true,
-      ...(hasBias && { bias: this.#weight(`${name}.bias`) }),
-    });
-    return this.#adapted(name, { hidden, output });
+    return this.#adapted(name, { hidden, output: this.#weights.product(hidden, [name]) });
   }
 
   /** Adds what the adapter of a projection computes, if there is one. */
@@ -211,7 +191,7 @@ class DecodeGraphBuilder {
     if (!hasHeadNorms) return value;
     const rows = this.#graph.defineDim(`N * ${numHeads} heads`, ['N', numHeads]);
     return reshape(
-      rmsNorm(reshape(value, [rows, headDim]), this.#weight(`${name}.weight`), rmsNormEpsilon),
+      rmsNorm(reshape(value, [rows, headDim]), this.#weights.vector(`${name}.weight`), rmsNormEpsilon),
       value.shape,
     );
   }
@@ -239,36 +219,6 @@ class DecodeGraphBuilder {
   #gather(table: Value, index: Value, width: number): Value {
     return this.#graph.node('Gather', [table, index], { shape: [...index.shape, width] }, { attributes: { axis: 0 } });
   }
-
-  #weight(name: string): Value {
-    return this.#joinedWeight([name]);
-  }
-
-  /** Returns neighbours in the layout as one tensor, stacked along their first axis. */
-  #joinedWeight(names: readonly string[]): Value {
-    const key = names.join('+');
-    const known = this.#weights.get(key);
-    if (known !== undefined) return known;
-    const parameters = names.map((name) => parameterOf(this.#layout, name));
-    const [first] = parameters;
-    if (first === undefined) throw new Error('A joined weight has at least one part.');
-    const end = parameters.reduce(
-      (offset, parameter) => (parameter.offset === offset ? offset + parameter.size : NaN),
-      first.offset,
-    );
-    if (Number.isNaN(end)) throw new Error(`${key} are not adjacent in the layout.`);
-    const rows = parameters.reduce((total, { shape }) => total + (shape[0] ?? 0), 0);
-    const content = { location: weightsLocation, offset: 4 * first.offset, length: 4 * (end - first.offset) };
-    const value = this.#graph.initializer([rows, ...first.shape.slice(1)], content, { name: key });
-    this.#weights.set(key, value);
-    return value;
-  }
-}
-
-function parameterOf(layout: ParameterLayout, name: string): ParameterLayout['parameters'][number] {
-  const parameter = layout.parameters.find((candidate) => candidate.name === name);
-  if (parameter === undefined) throw new Error(`The layout has no parameter "${name}".`);
-  return parameter;
 }
 
 function toInt64(value: Value): Value {

@@ -7,9 +7,10 @@ import { StepSessionFactory } from './step-session.js';
 
 it('keeps its memory flat while conversations come, grow and go', async () => {
   const model = tinyModel();
-  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(
-    Float32Array.from(model.parameters),
-  );
+  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open({
+    format: 'float32',
+    values: model.parameters,
+  });
   const engine = createTestEngine(session, {
     maxBatchSize: 32,
     prefillTokens: 128,

@@ -1,5 +1,6 @@
 /** Opens the present weights of a model for sampling. */
 
+import type { FrozenBase } from '../training/adapter/frozen-base.js';
 import type { OnnxModel } from '../training/onnx-model.js';
 import { tensorsOf } from '../training/parameter-tensors.js';
 import type { OpenWeights } from './embedded-engine.js';
@@ -12,25 +13,25 @@ export type WeightsOpener = {
 };
 
 export function createWeightsOpener(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
-  return model.base === undefined ? openingEachVersion(model, factory) : openingOnce(model, factory);
+  return model.base === undefined ? openingEachVersion(model, factory) : openingOnce(model, model.base, factory);
 }
 
 function openingEachVersion(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
   const open = async (): Promise<OpenWeights> => {
     const { policyVersion } = model;
-    const session = await factory.open(asFloat32(model.parameters));
+    const session = await factory.open({ format: 'float32', values: model.parameters });
     return { model: session, policyVersion, close: () => session.close() };
   };
   return { open, close: async () => undefined };
 }
 
 /** Opens one session for all versions. A step changes only the adapter, which is an input of the graph. */
-function openingOnce(model: OnnxModel, factory: StepSessionFactory): WeightsOpener {
-  const { base, layout, parameters } = model;
+function openingOnce(model: OnnxModel, base: FrozenBase, factory: StepSessionFactory): WeightsOpener {
+  const { layout, parameters } = model;
   let opened: Promise<StepSession> | undefined;
   const openSession = async (): Promise<StepSession> => {
     try {
-      return await factory.open(asFloat32(base?.weights ?? parameters), tensorsOf(layout, parameters));
+      return await factory.open(base.weights, tensorsOf(layout, parameters));
     } catch (error) {
       opened = undefined;
       throw error;
@@ -41,8 +42,4 @@ function openingOnce(model: OnnxModel, factory: StepSessionFactory): WeightsOpen
     return { model: session, policyVersion: model.policyVersion, close: async () => undefined };
   };
   return { open, close: async () => (await opened)?.close() };
-}
-
-function asFloat32(weights: Float32Array | Float64Array): Float32Array {
-  return weights instanceof Float32Array ? weights : Float32Array.from(weights);
 }

@@ -2,11 +2,14 @@
 
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../training/model/model-config.js';
-import type { ParameterLayout } from '../training/model/parameter-layout.js';
+import { parameterOf, type Parameter, type ParameterLayout } from '../training/model/parameter-layout.js';
 import type { AdapterForm } from '../training/adapter/adapter-form.js';
 import { ropeTables } from '../training/model/rope-tables.js';
 import { openSession, toTensor } from '../training/session.js';
-import { decodeGraph, weightsLocation } from './decode-graph.js';
+import { type FrozenWeights, readRows, storedBytes, type WeightFormat } from '../training/frozen/frozen-weights.js';
+import { embeddingName } from '../training/model/sequence-inputs.js';
+import { decodeGraph } from './decode-graph.js';
+import { externalWeights } from './decode-weights.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './step-model.js';
 
@@ -17,6 +20,8 @@ import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './ste
 const passBytes = 4 * 2 ** 20;
 
 type Feeds = { readonly [input: string]: Tensor };
+/** Returns embedding rows, shape [ids.length, hiddenSize]. */
+type Embed = (ids: Int32Array) => Float32Array;
 
 /** Opens sessions over one decode graph, for any weights. */
 export class StepSessionFactory implements StepShape {
@@ -27,6 +32,7 @@ export class StepSessionFactory implements StepShape {
   readonly #model: Uint8Array;
   readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
   readonly #threads: number;
+  readonly #embedding: Parameter;
 
   constructor(
     config: ModelConfig,
@@ -36,14 +42,18 @@ export class StepSessionFactory implements StepShape {
       readonly contextLength: number;
       readonly isFused?: boolean;
       readonly adapter?: AdapterForm | undefined;
+      /** How the weights are stored. Defaults to float32. */
+      readonly format?: WeightFormat;
     },
   ) {
     this.vocabSize = config.vocabSize;
     this.contextLength = options.contextLength;
     this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKvHeads, headDim: config.headDim };
-    this.passCost = (passBytes + layout.length * Float32Array.BYTES_PER_ELEMENT) / kvBytesPerToken(this.kvShape);
+    this.passCost = (passBytes + storedBytes(layout, options.format ?? 'float32')) / kvBytesPerToken(this.kvShape);
     this.#threads = options.threads;
-    this.#model = decodeGraph(config, layout, options).encode();
+    this.#embedding = parameterOf(layout, embeddingName);
+    const { adapter, format, ...graphOptions } = options;
+    this.#model = decodeGraph(config, { layout, adapter, format }, graphOptions).encode();
     const { cos, sin } = ropeTables(config, options.contextLength);
     const shape = [options.contextLength, config.headDim / 2];
     this.#rotation = { cos: toTensor(Float32Array.from(cos), shape), sin: toTensor(Float32Array.from(sin), shape) };
@@ -51,15 +61,17 @@ export class StepSessionFactory implements StepShape {
 
   /**
    * Opens a session over a copy of the weights, so later changes do not affect the session. An adapter is not copied:
-   * each pass reads its tensors again.
+   * each pass reads its tensors again. Embedding rows of weights in
+   * fewer bits are read from `weights`.
    */
-  async open(weights: Float32Array, adapter: Feeds = {}): Promise<StepSession> {
-    const data = new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength);
+  async open(weights: FrozenWeights, adapter: Feeds = {}): Promise<StepSession> {
     const session = await openSession(this.#model, {
       threads: this.#threads,
-      externalData: [{ path: weightsLocation, data }],
+      externalData: externalWeights(weights),
     });
-    return new StepSession(session, this, { ...this.#rotation, ...adapter });
+    const embed: Embed | undefined =
+      weights.format === 'float32' ? undefined : (ids) => readRows(weights, this.#embedding, ids);
+    return new StepSession(session, this, { constantFeeds: { ...this.#rotation, ...adapter }, embed });
   }
 }
 
@@ -70,11 +82,12 @@ export class StepSession implements StepModel {
   readonly passCost: number;
   readonly #session: InferenceSession;
   readonly #constantFeeds: Feeds;
+  readonly #embed: Embed | undefined;
 
   constructor(
     session: InferenceSession,
     { vocabSize, contextLength, kvShape, passCost }: StepShape,
-    constantFeeds: Feeds,
+    { constantFeeds, embed }: { readonly constantFeeds: Feeds; readonly embed: Embed | undefined },
   ) {
     this.vocabSize = vocabSize;
     this.contextLength = contextLength;
@@ -82,13 +95,14 @@ export class StepSession implements StepModel {
     this.passCost = passCost;
     this.#session = session;
     this.#constantFeeds = constantFeeds;
+    this.#embed = embed;
   }
 
   async run(input: StepInput): Promise<StepOutput> {
     const { numRows, width, pastLength } = input;
     const { numKvHeads, headDim } = this.kvShape;
     const feeds: { [name: string]: Tensor } = {
-      ids: toTensor(input.ids, [numRows, width]),
+      ...this.#tokens(input),
       positions: toTensor(input.positions, [numRows, width]),
       last: toTensor(input.lastTokens, [numRows]),
       bias: toTensor(input.bias, [numRows, 1, 1, width, pastLength + width]),
@@ -99,6 +113,12 @@ export class StepSession implements StepModel {
       feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, 1, pastLength, headDim]);
     const { probabilities, fresh } = await this.#session.run(feeds);
     return { probabilities: floats(probabilities), fresh: floats(fresh) };
+  }
+
+  #tokens({ ids, numRows, width }: StepInput): Feeds {
+    if (this.#embed === undefined) return { ids: toTensor(ids, [numRows, width]) };
+    const rows = this.#embed(ids);
+    return { embedded: toTensor(rows, [ids.length, rows.length / ids.length]) };
   }
 
   async close(): Promise<void> {

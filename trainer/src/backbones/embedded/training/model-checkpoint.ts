@@ -15,7 +15,8 @@ import { OnnxModel } from './onnx-model.js';
 import type { ModelFolder } from '../../../model-files/model-folder.js';
 import type { LoraOptions } from '../../lora-options.js';
 import { loadAdapter, saveAdapter } from './adapter/adapter-checkpoint.js';
-import { adapterForm } from './adapter/adapter-form.js';
+import { adapterForm, noAdapter } from './adapter/adapter-form.js';
+import { readFrozenWeights, storedBytes, type WeightFormat } from './frozen/frozen-weights.js';
 import { initialAdapter } from './adapter/initial-adapter.js';
 import { namedTensors, readState, writeTrainerState } from './trainer-state.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
@@ -26,6 +27,8 @@ export type OpenOnnxModelOptions = {
   readonly threads?: number;
   /** If present, new adapters are trained instead of all weights. */
   readonly adapter?: { readonly lora: LoraOptions; readonly seed: number };
+  /** How weights that no step changes are stored. Defaults to float32. Without an adapter, a model in another format cannot be trained. */
+  readonly frozenWeights?: WeightFormat;
 };
 
 /**
@@ -33,27 +36,32 @@ export type OpenOnnxModelOptions = {
  * first needs the frozen reference.
  */
 export async function openOnnxModel(options: OpenOnnxModelOptions): Promise<OnnxModel> {
-  const { modelDir, optimizer, threads, adapter } = options;
+  const { modelDir, optimizer, threads, adapter, frozenWeights: format = 'float32' } = options;
   const folder = await readModelFolder(modelDir);
   const config = parseModelConfig(folder.config);
   const layout = parameterLayout(config);
-  refuseTooLarge(modelDir, layout);
+  refuseTooLarge(modelDir, layout, format);
   const readWeights = () => readParameters(folder, layout);
   const shared = { config, optimizer, ...(threads === undefined ? {} : { threads }) };
-  if (adapter === undefined)
+  if (adapter === undefined && format === 'float32')
     return new OnnxModel({ ...shared, weights: await readWeights(), readReference: readWeights });
-  const form = adapterForm(layout, adapter.lora);
+  const form = adapter === undefined ? noAdapter : adapterForm(layout, adapter.lora);
   return new OnnxModel({
     ...shared,
-    weights: initialAdapter(form, adapter.seed),
-    base: { adapter: form, layout, weights: await readWeights() },
+    weights: initialAdapter(form, adapter?.seed ?? 0),
+    base: {
+      adapter: form,
+      layout,
+      weights: await readFrozenWeights(layout, format, (tensor) => readTensor(folder, tensor)),
+    },
   });
 }
 
-/** Counts the weights in single precision, and the buffer into which they are read. Training needs twice as much. */
-function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
-  const [needed, present] = [2 * 4 * layout.length, totalmem()].map((bytes) => (bytes / 2 ** 30).toFixed(1));
-  if (2 * 4 * layout.length <= totalmem()) return;
+/** Counts the weights, and either the buffer into which they are read or the copy of the sampler. */
+function refuseTooLarge(modelDir: string, layout: ParameterLayout, format: WeightFormat): void {
+  const bytes = 2 * storedBytes(layout, format);
+  const [needed, present] = [bytes, totalmem()].map((size) => (size / 2 ** 30).toFixed(1));
+  if (bytes <= totalmem()) return;
   throw new BackboneError(
     'unsupported_model',
     `The model in ${modelDir} has ${countParameters(layout)} parameters and needs ${needed} GiB of memory to open; this machine has ${present} GiB. Choose a smaller model, or the torch backbone.`,
@@ -68,6 +76,11 @@ export async function saveOnnxModel(
   model: OnnxModel,
   options: { readonly modelDir: string; readonly dir: string },
 ): Promise<void> {
+  if (model.base?.adapter === noAdapter)
+    throw new BackboneError(
+      'checkpoint',
+      `The model of ${options.modelDir} is open in ${model.base.weights.format} and only answers. It has no trained weights to save; copy the folder instead.`,
+    );
   if (model.base !== undefined) return await saveAdapter(model, model.base.adapter, options);
   const { config } = await readModelFolder(options.modelDir);
   await model.withState((state) =>

@@ -48,7 +48,7 @@ export type OnnxModelOptions = {
    * array is copied.
    */
   readonly weights: FloatArray;
-  /** If present, only an adapter of these weights is trained. Their precision must be `precision`. */
+  /** If present, only an adapter of these weights is trained. Floats must have the precision `precision`. */
   readonly base?: FrozenBase;
   readonly optimizer: OptimizerOptions;
   /** Threads inside one operator. Defaults to 2. */
@@ -110,7 +110,7 @@ export class OnnxModel {
     this.#memory.parameters.set(weights);
     this.#runner = new GraphRunner({ config, layout: this.layout, base, precision, threads });
     this.#feeds = new FeedWriter(config, precision);
-    this.#readReference = base === undefined ? (readReference ?? copyLater(weights)) : noAdapter(this.layout);
+    this.#readReference = base === undefined ? (readReference ?? copyLater(weights)) : zeroAdapter(this.layout);
     this.#limits = { ...microbatchLimits(config), ...limits };
   }
 
@@ -341,7 +341,7 @@ function copyLater(weights: FloatArray): () => Promise<FloatArray> {
 }
 
 /** Returns an adapter of zeros. If A and B are 0, the model computes the same as its base. */
-function noAdapter({ length }: ParameterLayout): () => Promise<FloatArray> {
+function zeroAdapter({ length }: ParameterLayout): () => Promise<FloatArray> {
   return async () => new Float32Array(length);
 }
 

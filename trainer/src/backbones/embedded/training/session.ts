@@ -39,18 +39,18 @@ export async function openSession(
   });
 }
 
-const tensorTypes = { float32: 'float32', float64: 'float64', int32: 'int32', int64: 'int64', bool: 'bool' } as const;
+/** A Uint16Array contains the bits of half-precision numbers. */
+type TensorData = Float32Array | Float64Array | Uint16Array | Uint8Array | Int32Array | BigInt64Array;
 
 /** Returns a tensor over the given memory, without a copy. */
-export function toTensor(
-  data: Float32Array | Float64Array | Int32Array | BigInt64Array,
-  shape: readonly number[],
-): Tensor {
-  return new Tensor(tensorTypes[elementTypeOf(data)], data, shape);
+export function toTensor(data: TensorData, shape: readonly number[]): Tensor {
+  return new Tensor(elementTypeOf(data), data, shape);
 }
 
-function elementTypeOf(data: Float32Array | Float64Array | Int32Array | BigInt64Array): ElementType {
+function elementTypeOf(data: TensorData): Exclude<ElementType, 'bool'> {
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Float64Array) return 'float64';
+  if (data instanceof Uint16Array) return 'float16';
+  if (data instanceof Uint8Array) return 'uint8';
   return data instanceof Int32Array ? 'int32' : 'int64';
 }

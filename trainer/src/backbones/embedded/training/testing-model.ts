@@ -3,6 +3,7 @@
 import { createRandom } from '@agentjet/core';
 import type { LossOptions, Sample } from '@agentjet/core';
 import type { LoraOptions } from '../../lora-options.js';
+import { toFrozenWeights, type WeightFormat } from './frozen/frozen-weights.js';
 import { adapterForm } from './adapter/adapter-form.js';
 import { initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
@@ -46,12 +47,20 @@ export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'pre
   readonly reference?: 'initial' | 'other';
   /** Trains an adapter whose A and B are both random. */
   readonly lora?: LoraOptions;
+  /** How the weights under the adapter are stored. */
+  readonly format?: WeightFormat;
 };
 
 /** All weights are random, and large enough to keep every gradient far from zero. Norms are around one. */
-export function tinyModel({ configJson, reference = 'other', lora, ...options }: TinyModelOptions = {}): OnnxModel {
+export function tinyModel({
+  configJson,
+  reference = 'other',
+  lora,
+  format = 'float32',
+  ...options
+}: TinyModelOptions = {}): OnnxModel {
   const config = parseModelConfig({ ...tinyConfigJson, ...configJson });
-  if (lora !== undefined) return tinyAdapter(config, lora, options);
+  if (lora !== undefined) return tinyAdapter(config, lora, { format, ...options });
   const ofReference = reference === 'other' ? { readReference: async () => lively(config, 2) } : {};
   return new OnnxModel({
     config,
@@ -63,14 +72,20 @@ export function tinyModel({ configJson, reference = 'other', lora, ...options }:
   });
 }
 
-function tinyAdapter(config: ModelConfig, lora: LoraOptions, options: Partial<OnnxModelOptions>): OnnxModel {
+function tinyAdapter(
+  config: ModelConfig,
+  lora: LoraOptions,
+  { format, ...options }: Partial<OnnxModelOptions> & { readonly format: WeightFormat },
+): OnnxModel {
   const layout = parameterLayout(config);
   const adapter = adapterForm(layout, lora);
-  const base = lively(config, 1);
+  const floats = lively(config, 1);
+  const values = options.precision === 'float64' ? Float64Array.from(floats) : floats;
+  const weights = format === 'float32' ? ({ format, values } as const) : toFrozenWeights(layout, format, floats);
   return new OnnxModel({
     config,
     weights: initialWeights(config, adapter.layout, { seed: 3, standardDeviation: 0.3 }),
-    base: { adapter, layout, weights: options.precision === 'float64' ? Float64Array.from(base) : base },
+    base: { adapter, layout, weights },
     optimizer: plainOptimizer,
     threads: 1,
     ...options,

@@ -2,6 +2,7 @@
 
 import type {
   Backbone,
+  BackboneCapabilities,
   Engine,
   KeptTokens,
   TokenRow,
@@ -12,24 +13,25 @@ import type {
 } from '@agentjet/core';
 import { StepQueue } from '../../../slope/step-queue.js';
 import { trainInPasses } from '../../../slope/train-in-passes.js';
-import { embeddedArithmetic, embeddedCapabilities } from '../../capabilities.js';
+import { capabilitiesOf, embeddedArithmetic } from '../../capabilities.js';
 import type { LocalBackboneOptions } from '../local-onnx-backbone.js';
 import { alone, WorkerClient } from './worker-client.js';
 import type { WorkerThread } from './worker-client.js';
 
-type OpenedModel = Pick<LocalBackboneOptions, 'modelDir' | 'threads'>;
+type OpenedModel = Pick<LocalBackboneOptions, 'modelDir' | 'threads' | 'frozenWeights'>;
 
 export class WorkerBackbone implements Backbone {
   readonly modelDir: string;
   readonly engine: Engine;
-  readonly capabilities = embeddedCapabilities;
+  readonly capabilities: BackboneCapabilities;
   readonly arithmetic: string;
   readonly #client: WorkerClient;
   readonly #steps = new StepQueue();
 
-  constructor(client: WorkerClient, { modelDir, threads }: OpenedModel, contextLength: number) {
-    this.modelDir = modelDir;
-    this.arithmetic = embeddedArithmetic(threads);
+  constructor(client: WorkerClient, options: OpenedModel, contextLength: number) {
+    this.modelDir = options.modelDir;
+    this.capabilities = capabilitiesOf(options);
+    this.arithmetic = embeddedArithmetic(options.threads);
     this.#client = client;
     this.engine = { contextLength, generate: (request) => client.generate(request) };
   }

@@ -23,6 +23,16 @@ export type AdapterForm = {
 const defaultAlpha = 32;
 const allLinear = 'all-linear';
 
+/** The form of a model that only samples: it adapts no module. */
+export const noAdapter: AdapterForm = {
+  rank: 0,
+  alpha: 0,
+  scale: 0,
+  modules: [],
+  targetModules: [],
+  layout: { parameters: [], length: 0, decayedLength: 0 },
+};
+
 /** Throws BackboneError `bad_options` for a module that this engine cannot adapt. */
 export function adapterForm(base: ParameterLayout, options: LoraOptions): AdapterForm {
   const { rank, alpha = defaultAlpha, targetModules = [allLinear] } = options;

@@ -3,6 +3,7 @@ import { createRandom, type LossOptions } from '@agentjet/core';
 import { packTrees } from '../../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../../testing/random-samples.js';
 import { OnnxModel } from '../onnx-model.js';
+import { toFloats } from '../frozen/frozen-weights.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import { plainOptimizer, policyLoss, tinyModel } from '../testing-model.js';
 
@@ -59,7 +60,8 @@ function largestDifference(found: Matrix, expected: Matrix): number {
 function merged(adapted: OnnxModel, configJson: object): OnnxModel {
   const { base } = adapted;
   if (base === undefined) throw new Error('The model has no adapter.');
-  const weights = base.weights.slice();
+  const original = toFloats(base.layout, base.weights);
+  const weights = original.slice();
   for (const module of base.adapter.modules) {
     const [a, b] = ['A', 'B'].map((half) => matrixOf(adapted, adapted.parameters, `${module}.lora_${half}.weight`));
     const { offset = NaN } = base.layout.parameters.find(({ name }) => name === `${module}.weight`) ?? {};
@@ -77,7 +79,7 @@ function merged(adapted: OnnxModel, configJson: object): OnnxModel {
     optimizer: still,
     precision: 'float64',
     threads: 1,
-    readReference: async () => base.weights,
+    readReference: async () => original,
   });
   models.push(model);
   return model;
@@ -145,7 +147,7 @@ test('an adapter whose B is 0 gives the logprobs of the base to the last bit', a
 test('a step changes A and B of the chosen modules, and there are no other buffers', async () => {
   const targetModules = ['q_proj', 'model.layers.1.mlp.down_proj'];
   const model = open({ lora: { ...lora, targetModules }, optimizer: plainOptimizer });
-  const [before, base] = [model.parameters.slice(), model.base?.weights.slice()];
+  const [before, base] = [model.parameters.slice(), structuredClone(model.base?.weights)];
   await model.trainStep({ packs, loss: policyLoss });
   expect(model.layout.parameters.map(({ name }) => name)).toEqual(
     ['model.layers.0.self_attn.q_proj', 'model.layers.1.self_attn.q_proj', 'model.layers.1.mlp.down_proj'].flatMap(

@@ -90,11 +90,11 @@ export function compare(
   return left.graph.node(operator, [left, right], { shape: broadcastShapes(left.shape, right.shape), type: 'bool' });
 }
 
-/** Returns 1 if true and 0 if false. */
-export function toFloat(condition: Value): Value {
-  const { graph } = condition;
+/** Converts to the graph's float type, without a gradient. True becomes 1, and false 0. */
+export function toFloat(value: Value): Value {
+  const { graph, shape } = value;
   const to = graph.floatType === 'float32' ? 1 : 11;
-  return graph.node('Cast', [condition], { shape: condition.shape }, { attributes: { to } });
+  return graph.node('Cast', [value], { shape }, { attributes: { to } });
 }
 
 function selected(isLeft: () => Value): readonly [Partial, Partial] {

@@ -10,7 +10,15 @@ const irVersion = 9;
 const opsetVersion = 18;
 const contribDomain = 'com.microsoft';
 
-const elementTypeCodes: Record<ElementType, number> = { float32: 1, int32: 6, int64: 7, bool: 9, float64: 11 };
+const elementTypeCodes: Record<ElementType, number> = {
+  float32: 1,
+  uint8: 2,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+  float64: 11,
+};
 const attributeCodes = { float: 1, int: 2, string: 3, ints: 7 };
 
 /** A bare number is an integer attribute; `{ float }` marks a float. */

@@ -67,6 +67,11 @@ export class Graph {
     return value;
   }
 
+  /** Returns the input of that name. The first call adds it. */
+  sharedInput(name: string, shape: Shape, type: ElementType = this.floatType): Value {
+    return this.#inputs.get(name) ?? this.input(name, shape, type);
+  }
+
   /** Adds an input whose gradient `backward` can compute. */
   parameter(name: string, shape: Shape): Value {
     return this.track(this.input(name, shape));

@@ -11,11 +11,13 @@ import {
   scoringGraph,
   trainingGraph,
 } from '../model/training-graph.js';
+import { frozenFeeds, readRows } from '../frozen/frozen-weights.js';
 import { tensorsOf, viewOf } from '../parameter-tensors.js';
-import { openSession } from '../session.js';
+import { embeddingName } from '../model/sequence-inputs.js';
+import { openSession, toTensor } from '../session.js';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
-import type { ParameterLayout } from '../model/parameter-layout.js';
+import { parameterOf, type ParameterLayout } from '../model/parameter-layout.js';
 import type { FrozenBase } from '../adapter/frozen-base.js';
 import type { GridForm } from '../model/sequence-inputs.js';
 import type { LossForm } from '../model/loss-form.js';
@@ -43,8 +45,6 @@ export type GraphRunnerOptions = {
 
 type Fetches = { readonly [output: string]: Tensor | null };
 
-const embeddingName = 'model.embed_tokens.weight';
-
 export class GraphRunner {
   readonly #options: GraphRunnerOptions;
   readonly #sessions = new Map<string, Promise<InferenceSession>>();
@@ -53,7 +53,7 @@ export class GraphRunner {
   constructor(options: GraphRunnerOptions) {
     this.#options = options;
     const { base } = options;
-    this.#frozen = base === undefined ? {} : tensorsOf(base.layout, base.weights);
+    this.#frozen = base === undefined ? {} : frozenFeeds(base.layout, base.weights);
   }
 
   /** Shape [M]; only a forward pass has it. */
@@ -62,7 +62,7 @@ export class GraphRunner {
     const session = await this.#session(`scoring ${gridKey(grid)}`, () =>
       scoringGraph(grid, { floatType: this.#options.precision }).encode(),
     );
-    const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
+    const outputs = await run(session, this.#inputs(feeds, parameters));
     return floats(outputs['logprobs']);
   }
 
@@ -72,7 +72,7 @@ export class GraphRunner {
     const session = await this.#session(`distributions ${gridKey(grid)}`, () =>
       distributionGraph(grid, { floatType: this.#options.precision }).encode(),
     );
-    const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
+    const outputs = await run(session, this.#inputs(feeds, parameters));
     return floats(outputs['probabilities']);
   }
 
@@ -92,11 +92,7 @@ export class GraphRunner {
     const session = await this.#session(key, () =>
       trainingGraph(grid, form, { floatType: this.#options.precision }).encode(),
     );
-    const outputs = await run(
-      session,
-      { ...feeds, ...this.#parameterTensors(parameters) },
-      this.#fetches(session, gradients),
-    );
+    const outputs = await run(session, this.#inputs(feeds, parameters), this.#fetches(session, gradients));
     if (this.#options.base === undefined) this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
     return {
       loss: Number(outputs['loss']?.data[0]),
@@ -115,7 +111,8 @@ export class GraphRunner {
   #gridForm(feeds: Feeds): GridForm {
     const { config, layout, base } = this.#options;
     const [hasPaths, isMixed, isCut] = ['path_tokens' in feeds, 'scaled_rows' in feeds, 'kept_bias' in feeds];
-    return { config, layout: base?.layout ?? layout, adapter: base?.adapter, hasPaths, isMixed, isCut };
+    const format = base?.weights.format ?? 'float32';
+    return { config, layout: base?.layout ?? layout, adapter: base?.adapter, format, hasPaths, isMixed, isCut };
   }
 
   #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {
@@ -125,8 +122,16 @@ export class GraphRunner {
     return opened;
   }
 
-  #parameterTensors(buffer: FloatArray): Feeds {
-    return { ...this.#frozen, ...tensorsOf(this.#options.layout, buffer) };
+  #inputs(feeds: Feeds, parameters: FloatArray): Feeds {
+    return { ...feeds, ...this.#embedded(feeds), ...this.#frozen, ...tensorsOf(this.#options.layout, parameters) };
+  }
+
+  /** The graph does not read the embedding rows of stored matrices. They are too few for a conversion of the table. */
+  #embedded({ ids }: Feeds): Feeds {
+    const { base, config } = this.#options;
+    if (base === undefined || base.weights.format === 'float32' || !(ids?.data instanceof Int32Array)) return {};
+    const rows = readRows(base.weights, parameterOf(base.layout, embeddingName), ids.data);
+    return { embedded: toTensor(rows, [ids.data.length, config.hiddenSize]) };
   }
 
   /** Returns a tensor over memory that a fetch writes in place. */
@@ -143,7 +148,7 @@ export class GraphRunner {
    */
   #addEmbeddingRows(gradients: FloatArray, rows: FloatArray, ids: Int32Array): void {
     const { config, layout } = this.#options;
-    const { offset, size } = layout.parameters.find(({ name }) => name === embeddingName) ?? { offset: 0, size: 0 };
+    const { offset, size } = parameterOf(layout, embeddingName);
     if (!config.isTied) gradients.fill(0, offset, offset + size);
     for (const [token, id] of ids.entries()) {
       const [from, into] = [token * config.hiddenSize, offset + id * config.hiddenSize];

@@ -4,6 +4,7 @@
  */
 
 import { add, multiply, silu } from '../graph/elementwise.js';
+import { storedProduct, type StoredMatrix } from '../frozen/frozen-inputs.js';
 import { gemm } from '../graph/matmul.js';
 import { concat, reshape, transpose } from '../graph/reshape.js';
 import { dimAt } from '../graph/value.js';
@@ -20,6 +21,9 @@ import type { ModelConfig } from './model-config.js';
 /** Graph values of the parameters, by their names in transformers. */
 export type ParameterValues = ReadonlyMap<string, Value>;
 
+/** Matrices that are not among the parameters, because they are stored in fewer bits. */
+export type StoredMatrices = ReadonlyMap<string, StoredMatrix>;
+
 export type DecoderInputs = {
   /** Shape [N, hiddenSize], N = B * T. */
   readonly embedded: Value;
@@ -30,6 +34,7 @@ export type DecoderInputs = {
    */
   readonly bias: Value;
   readonly paths: PathInputs | undefined;
+  readonly stored: StoredMatrices;
   /** The scale of the adapters among the parameters. */
   readonly adapterScale: number;
 };
@@ -41,6 +46,7 @@ export function decoder(config: ModelConfig, parameters: ParameterValues, inputs
     const block: Block = {
       config,
       parameters,
+      stored: inputs.stored,
       prefix: `model.layers.${layer}.`,
       adapterScale: inputs.adapterScale,
     };
@@ -60,6 +66,7 @@ export function parameter(parameters: ParameterValues, name: string): Value {
 type Block = {
   readonly config: ModelConfig;
   readonly parameters: ParameterValues;
+  readonly stored: StoredMatrices;
   readonly prefix: string;
   readonly adapterScale: number;
 };
@@ -68,10 +75,20 @@ function normalized({ config, parameters, prefix }: Block, name: string, hidden:
   return rmsNorm(hidden, parameter(parameters, `${prefix}${name}.weight`), config.rmsNormEpsilon);
 }
 
-function linear({ parameters, prefix, adapterScale: scale }: Block, name: string, input: Value): Value {
+/** Returns input W^T + bias, for a matrix W among the parameters or the stored matrices. */
+export function product(
+  input: Value,
+  name: string,
+  { parameters, stored, bias }: Pick<Block, 'parameters' | 'stored'> & { readonly bias?: Value | undefined },
+): Value {
+  const matrix = stored.get(name);
+  if (matrix !== undefined) return storedProduct(input, matrix, bias);
+  return gemm(input, parameter(parameters, name), { transposeRight: true, ...(bias === undefined ? {} : { bias }) });
+}
+
+function linear({ parameters, stored, prefix, adapterScale: scale }: Block, name: string, input: Value): Value {
   const bias = parameters.get(`${prefix}${name}.bias`);
-  const weight = parameter(parameters, `${prefix}${name}.weight`);
-  const output = gemm(input, weight, { transposeRight: true, ...(bias === undefined ? {} : { bias }) });
+  const output = product(input, `${prefix}${name}.weight`, { parameters, stored, bias });
   const [a, b] = [parameters.get(`${prefix}${name}.lora_A.weight`), parameters.get(`${prefix}${name}.lora_B.weight`)];
   return a === undefined || b === undefined ? output : addLowRank(output, input, { a, b, scale });
 }

@@ -42,6 +42,12 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   return { parameters: [...matrices.placed, ...vectors.placed], length: vectors.end, decayedLength: matrices.end };
 }
 
+export function parameterOf(layout: ParameterLayout, name: string): Parameter {
+  const parameter = layout.parameters.find((candidate) => candidate.name === name);
+  if (parameter === undefined) throw new Error(`The layout has no parameter "${name}".`);
+  return parameter;
+}
+
 /** Returns the number of trainable weights of a model. */
 export function countParameters(layout: ParameterLayout): number {
   return layout.parameters.reduce((total, { size }) => total + size, 0);

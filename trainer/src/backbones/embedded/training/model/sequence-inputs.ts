@@ -2,16 +2,21 @@
 
 import { add, multiply } from '../graph/elementwise.js';
 import { gather, gatherUnique } from '../graph/gather.js';
-import { gemm } from '../graph/matmul.js';
 import { reshape } from '../graph/reshape.js';
 import { pathInputs } from '../layers/path-gather.js';
 import { tokenLogprobs } from '../layers/token-logprobs.js';
-import { decoder, parameter } from './decoder.js';
+import { frozenInputs } from '../frozen/frozen-inputs.js';
+import { decoder, parameter, product, type ParameterValues } from './decoder.js';
 import type { Graph } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 import type { ModelConfig } from './model-config.js';
 import type { ParameterLayout } from './parameter-layout.js';
 import type { AdapterForm } from '../adapter/adapter-form.js';
+import type { WeightFormat } from '../frozen/frozen-weights.js';
+
+/** The names of the embedding and, if it is not tied to it, of the head. */
+export const embeddingName = 'model.embed_tokens.weight';
+const headName = 'lm_head.weight';
 
 export type ScoredTokens = {
   /** The parameters that take gradients. */
@@ -34,6 +39,8 @@ export type GridForm = {
   readonly layout: ParameterLayout;
   /** If present, only the adapter is trained. */
   readonly adapter: AdapterForm | undefined;
+  /** The format of the weights that are not trained. */
+  readonly format: WeightFormat;
   readonly hasPaths: boolean;
   /** True if rows have their own temperatures. */
   readonly isMixed: boolean;
@@ -47,24 +54,27 @@ export type GridForm = {
  * whose hidden state predicts) with head_inverse int32 [N] (see gatherUnique); pair_rows, pair_targets int32 [M] (row
  * of the U, predicted id); inverse_temperature, a scalar. With several temperatures instead of the scalar: scaled_rows
  * int32 [R] (which of the U) and inverse_temperatures [R, 1]; pair_rows then point at those R rows, and so do the
- * entropies. With rows that are cut, also kept_bias [R, V], which is added to the logits.
+ * entropies. With rows that are cut, also kept_bias [R, V], which is added to the logits. If matrices are stored in fewer
+ * bits, `embedded` [N, hiddenSize], the embedding row of each token, is an input in place of ids.
  */
 export function scoredTokens(
   graph: Graph,
-  { config, layout, adapter, hasPaths, isMixed, isCut }: GridForm,
+  { config, layout, adapter, format, hasPaths, isMixed, isCut }: GridForm,
 ): ScoredTokens {
   const trained = parameterInputs(graph, adapter?.layout ?? layout);
-  const parameters = adapter === undefined ? trained : new Map([...frozenInputs(graph, layout), ...trained]);
-  const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
+  const { values, stored } =
+    adapter === undefined ? { values: [], stored: new Map() } : frozenInputs(graph, layout, format);
+  const parameters: ParameterValues = new Map([...values, ...trained]);
+  const positions = graph.input('positions', ['B', 'T'], 'int32');
   const tokens = graph.defineDim('N', ['B', 'T']);
-  const embedding = parameter(parameters, 'model.embed_tokens.weight');
-  const rows = graph.node('Gather', [embedding, reshape(ids, [tokens])], { shape: [tokens, config.hiddenSize] });
+  const rows = embeddingRows(graph, parameters, config);
   const embedded = adapter === undefined ? graph.track(rows) : rows;
   const hidden = decoder(config, parameters, {
     embedded,
     rotation: rotationInputs(graph, config, positions),
     bias: graph.input('bias', ['B', 1, 'T', hasPaths ? 'keys' : 'T']),
     paths: hasPaths ? pathInputs(graph, tokens) : undefined,
+    stored,
     adapterScale: adapter?.scale ?? 1,
   });
   const predicting = gatherUnique(
@@ -72,7 +82,6 @@ export function scoredTokens(
     graph.input('head_rows', ['U'], 'int32'),
     graph.input('head_inverse', [tokens], 'int32'),
   );
-  const head = config.isTied ? embedding : parameter(parameters, 'lm_head.weight');
   // Scaling the states scales the logits, and the states are the smaller matrix.
   const scaled = isMixed
     ? multiply(
@@ -80,10 +89,18 @@ export function scoredTokens(
         graph.input('inverse_temperatures', ['R', 1]),
       )
     : multiply(predicting, graph.input('inverse_temperature', []));
-  const logits = gemm(scaled, head, { transposeRight: true });
+  const logits = product(scaled, config.isTied ? embeddingName : headName, { parameters, stored });
   const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
   const kept = isCut ? add(logits, graph.input('kept_bias', ['R', config.vocabSize])) : logits;
   return { trained, embedded, pairRows, logits, ...tokenLogprobs({ logits: kept, rows: pairRows, targets }) };
+}
+
+/** Returns the embedding row of each token, shape [N, hiddenSize]. */
+function embeddingRows(graph: Graph, parameters: ParameterValues, { hiddenSize }: ModelConfig): Value {
+  if (!parameters.has(embeddingName)) return graph.input('embedded', ['N', hiddenSize]);
+  const ids = graph.input('ids', ['B', 'T'], 'int32');
+  const embedding = parameter(parameters, embeddingName);
+  return graph.node('Gather', [embedding, reshape(ids, ['N'])], { shape: ['N', hiddenSize] });
 }
 
 function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
@@ -95,11 +112,6 @@ function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
     { attributes: { to: 7 } },
   );
   return { cos, sin, positions: positions64 };
-}
-
-/** Declares an input without a gradient for each entry of the layout. */
-function frozenInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
-  return new Map(layout.parameters.map(({ name, shape }) => [name, graph.input(name, shape)]));
 }
 
 /** Declares a parameter input for each entry of the layout. */

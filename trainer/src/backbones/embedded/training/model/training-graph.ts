@@ -21,7 +21,7 @@ import { gather } from '../graph/gather.js';
 import { Graph } from '../graph/graph.js';
 import { sumAll } from '../graph/reduce.js';
 import { softmax } from '../graph/softmax.js';
-import { scoredTokens } from './sequence-inputs.js';
+import { embeddingName, scoredTokens } from './sequence-inputs.js';
 import type { GraphOptions } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 import type { LossForm } from './loss-form.js';
@@ -82,7 +82,7 @@ function outputGradients(
   graph: Graph,
   { isTied, scored, loss }: { readonly isTied: boolean; readonly scored: ScoredTokens; readonly loss: Value },
 ): void {
-  const inGraph = [...scored.trained].filter(([name]) => isTied || name !== 'model.embed_tokens.weight');
+  const inGraph = [...scored.trained].filter(([name]) => isTied || name !== embeddingName);
   const [ofEmbedded, ...ofParameters] = graph.backward(loss, [scored.embedded, ...inGraph.map(([, value]) => value)]);
   if (ofEmbedded !== undefined) graph.output(embeddedGradientName, ofEmbedded);
   outputNamed(

@@ -1,0 +1,197 @@
+/**
+ * The weights of a model that no step changes. Vectors (norms and biases) are in single precision. Matrices, which are
+ * nearly all of the weights, may be stored in fewer bits. Sampling and training read the same stored numbers.
+ */
+
+import { BackboneError } from '@agentjet/core';
+import type { Tensor } from 'onnxruntime-node';
+import type { Parameter, ParameterLayout } from '../model/parameter-layout.js';
+import type { FloatArray } from '../optimizer/optimizer-memory.js';
+import { tensorsOf, viewOf } from '../parameter-tensors.js';
+import { toTensor } from '../session.js';
+import { fromHalf, toHalves } from './half-precision.js';
+import { blockSize, toBlocks, zeroCode } from './int8-blocks.js';
+
+export const weightFormats = ['float32', 'float16', 'int8'] as const;
+export type WeightFormat = (typeof weightFormats)[number];
+
+export type FrozenWeights =
+  | { readonly format: 'float32'; readonly values: FloatArray }
+  | {
+      readonly format: 'float16';
+      /** Shape [decayedLength]: the bits of the matrices. */
+      readonly halves: Uint16Array;
+      /** Shape [length - decayedLength]. */
+      readonly vectors: Float32Array;
+    }
+  | {
+      readonly format: 'int8';
+      /** Shape [decayedLength]. A weight is (code - zeroCode) times the scale of its block. */
+      readonly codes: Uint8Array;
+      /** Shape [decayedLength / blockSize]. */
+      readonly scales: Float32Array;
+      /** Shape [length - decayedLength]. */
+      readonly vectors: Float32Array;
+    };
+
+type ReadTensor = (tensor: {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}) => Promise<void>;
+
+/** Reads all parameters, one at a time, and stores them in the format. */
+export async function readFrozenWeights(
+  layout: ParameterLayout,
+  format: WeightFormat,
+  read: ReadTensor,
+): Promise<FrozenWeights> {
+  const { weights, store } = allocate(layout, format);
+  for (const parameter of layout.parameters) {
+    const { name, shape, size } = parameter;
+    const data = new Float32Array(size);
+    await read({ name, shape, data });
+    store(parameter, data);
+  }
+  return weights;
+}
+
+/** Stores weights that are in memory, shape [length]. */
+export function toFrozenWeights(layout: ParameterLayout, format: WeightFormat, values: Float32Array): FrozenWeights {
+  const { weights, store } = allocate(layout, format);
+  for (const parameter of layout.parameters)
+    store(parameter, values.subarray(parameter.offset, parameter.offset + parameter.size));
+  return weights;
+}
+
+type Allocated = { readonly weights: FrozenWeights; store(parameter: Parameter, data: Float32Array): void };
+
+function allocate(layout: ParameterLayout, format: WeightFormat): Allocated {
+  const { length, decayedLength } = layout;
+  if (format === 'float32') {
+    const values = new Float32Array(length);
+    return { weights: { format, values }, store: ({ offset }, data) => values.set(data, offset) };
+  }
+  const vectors = new Float32Array(length - decayedLength);
+  const storing =
+    (storeMatrix: Allocated['store']): Allocated['store'] =>
+    (parameter, data) =>
+      isMatrix(parameter) ? storeMatrix(parameter, data) : vectors.set(data, parameter.offset - decayedLength);
+  if (format === 'float16') {
+    const halves = new Uint16Array(decayedLength);
+    const store = storing(({ name, offset, size }, data) => {
+      if (!toHalves(data, halves.subarray(offset, offset + size))) throw tooLargeForHalf(name);
+    });
+    return { weights: { format, halves, vectors }, store };
+  }
+  refuseUnevenBlocks(layout);
+  const [codes, scales] = [new Uint8Array(decayedLength), new Float32Array(decayedLength / blockSize)];
+  const store = storing(({ offset, size }, data) =>
+    toBlocks(data, {
+      codes: codes.subarray(offset, offset + size),
+      scales: scales.subarray(offset / blockSize, (offset + size) / blockSize),
+    }),
+  );
+  return { weights: { format, codes, scales, vectors }, store };
+}
+
+export function isMatrix({ shape }: Pick<Parameter, 'shape'>): boolean {
+  return shape.length === 2;
+}
+
+function refuseUnevenBlocks({ parameters }: ParameterLayout): void {
+  const uneven = parameters.find((parameter) => isMatrix(parameter) && (parameter.shape[1] ?? 0) % blockSize !== 0);
+  if (uneven === undefined) return;
+  throw new BackboneError(
+    'unsupported_model',
+    `onnx.frozen_weights is int8, which needs matrices whose rows have a multiple of ${blockSize} numbers; "${uneven.name}" has ${uneven.shape[1]}. Use float16.`,
+  );
+}
+
+function tooLargeForHalf(name: string): BackboneError {
+  return new BackboneError(
+    'unsupported_model',
+    `onnx.frozen_weights is float16, whose largest number is 65504; "${name}" has a larger one. Use int8 or float32.`,
+  );
+}
+
+/** Returns the inputs from which a training graph reads the weights (see FrozenInputs). */
+export function frozenFeeds(layout: ParameterLayout, weights: FrozenWeights): { readonly [name: string]: Tensor } {
+  if (weights.format === 'float32') return tensorsOf(layout, weights.values);
+  const feeds: { [name: string]: Tensor } = {};
+  for (const parameter of layout.parameters) {
+    const { name, offset, size, shape } = parameter;
+    if (!isMatrix(parameter)) {
+      feeds[name] = viewOf(weights.vectors, { ...parameter, offset: offset - layout.decayedLength });
+      continue;
+    }
+    const numBlocks = size / blockSize;
+    const stored =
+      weights.format === 'float16'
+        ? toTensor(weights.halves.subarray(offset, offset + size), shape)
+        : toTensor(weights.codes.subarray(offset, offset + size), [numBlocks, blockSize]);
+    for (const use of matrixUses) feeds[matrixInput(name, use)] = stored;
+    if (weights.format === 'float16') continue;
+    const firstBlock = offset / blockSize;
+    feeds[scalesInput(name)] = toTensor(weights.scales.subarray(firstBlock, firstBlock + numBlocks), [numBlocks]);
+    feeds[zeroCodesInput(numBlocks)] ??= toTensor(new Uint8Array(numBlocks).fill(zeroCode), [numBlocks]);
+  }
+  return feeds;
+}
+
+export const matrixUses = ['forward', 'backward'] as const;
+
+/**
+ * Each use of a matrix has an input. If both products read one input, ONNX Runtime would convert the matrix once and
+ * keep the result from the first product to the second.
+ */
+export function matrixInput(name: string, use: (typeof matrixUses)[number]): string {
+  return `${name}, ${use}`;
+}
+
+export function scalesInput(name: string): string {
+  return `${name}, scales`;
+}
+
+export function zeroCodesInput(numBlocks: number): string {
+  return `${numBlocks} zero codes`;
+}
+
+/** Returns rows of a matrix, shape [rows.length, columns]. */
+export function readRows(weights: FrozenWeights, { offset, shape }: Parameter, rows: Int32Array): Float32Array {
+  const columns = shape[1] ?? 0;
+  const found = new Float32Array(rows.length * columns);
+  for (const [index, row] of rows.entries())
+    readRange(weights, offset + row * columns, found.subarray(index * columns, (index + 1) * columns));
+  return found;
+}
+
+/** Fills `found` with the weights from `start` on. */
+function readRange(weights: FrozenWeights, start: number, found: Float32Array): void {
+  if (weights.format === 'float32') {
+    found.set(weights.values.subarray(start, start + found.length));
+    return;
+  }
+  for (let index = 0; index < found.length; index++) {
+    const at = start + index;
+    found[index] =
+      weights.format === 'float16'
+        ? fromHalf(weights.halves[at] ?? 0)
+        : ((weights.codes[at] ?? 0) - zeroCode) * (weights.scales[Math.floor(at / blockSize)] ?? 0);
+  }
+}
+
+/** Returns all weights in single precision, as the graphs read them. */
+export function toFloats({ length, decayedLength }: ParameterLayout, weights: FrozenWeights): FloatArray {
+  if (weights.format === 'float32') return weights.values;
+  const values = new Float32Array(length);
+  readRange(weights, 0, values.subarray(0, decayedLength));
+  values.set(weights.vectors, decayedLength);
+  return values;
+}
+
+/** The bytes that the weights take. */
+export function storedBytes({ length, decayedLength }: ParameterLayout, format: WeightFormat): number {
+  const bytesPerWeight = { float32: 4, float16: 2, int8: 1 + 4 / blockSize }[format];
+  return bytesPerWeight * decayedLength + 4 * (length - decayedLength);
+}
