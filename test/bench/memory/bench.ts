@@ -52,7 +52,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 
 /** Returns the figure that `ajet model check` gives for the largest work of the case. */
 async function predict(
-  { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens, loraRank }: MemoryCase,
+  { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens, loraRank, format }: MemoryCase,
   folder: string,
 ): Promise<number> {
   const [onnx] = backbones;
@@ -69,7 +69,7 @@ async function predict(
   const model = JSON.parse(readFileSync(path.join(folder, 'config.json'), 'utf8')) as JsonObject;
   const estimate = await onnx.loadEstimate?.();
   if (estimate === undefined) throw new Error('The embedded backbone gives no estimate.');
-  const need = estimate({ config, section: {}, model, trains, cores: 2, gpus: null });
+  const need = estimate({ config, section: { frozenWeights: format }, model, trains, cores: 2, gpus: null });
   return need.fullPackBytes ?? sumParts(need.parts);
 }
 

@@ -19,6 +19,8 @@ export type MemoryCase = {
   readonly packTokens: number;
   /** The rank of the trained adapters. 0 if all weights are trained. */
   readonly loraRank: number;
+  /** How weights that no step changes are stored. */
+  readonly format: 'float32' | 'float16' | 'int8';
 };
 
 const llama = {
@@ -67,14 +69,20 @@ type Work = readonly [groups: number, episodes: number, promptTokens: number, an
 function createCase(
   model: string,
   [groups, episodes, promptTokens, answerTokens, sampledTokens]: Work,
-  { shape, trains = true, kl = false, loraRank = 0 }: Pick<MemoryCase, 'shape'> & Partial<MemoryCase>,
+  {
+    shape,
+    trains = true,
+    kl = false,
+    loraRank = 0,
+    format = 'float32',
+  }: Pick<MemoryCase, 'shape'> & Partial<MemoryCase>,
 ): MemoryCase {
   const episodesText = episodes === 1 ? 'rows' : `groups of ${episodes}`;
   const work = `${groups} ${episodesText}, ${promptTokens} + ${answerTokens} tokens`;
   const training = loraRank > 0 ? `training LoRA of rank ${loraRank}` : 'training';
   const doing = trains ? (kl ? `${training} with KL` : training) : 'sampling';
   return {
-    name: `${model}, ${doing}, ${work}`,
+    name: `${model}, ${doing}${format === 'float32' ? '' : ` in ${format}`}, ${work}`,
     shape,
     trains,
     kl,
@@ -85,6 +93,7 @@ function createCase(
     sampledTokens,
     packTokens: 4096,
     loraRank,
+    format,
   };
 }
 
@@ -101,10 +110,17 @@ export const memoryCases: readonly MemoryCase[] = [
   createCase('30M', [2, 8, 1024, 380, 4], { shape: llama30M }),
   createCase('30M', [2, 1, 256, 256, 8], { shape: llama30M, loraRank: 16 }),
   createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M, loraRank: 16, kl: true }),
+  createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M, loraRank: 16, format: 'int8' }),
   createCase('135M', [4, 4, 512, 107, 8], { shape: llama135M, trains: false }),
+  createCase('135M', [4, 4, 512, 107, 8], { shape: llama135M, trains: false, format: 'int8' }),
   createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M }),
   createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M }),
   createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M, loraRank: 16 }),
   createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M, loraRank: 16 }),
+  createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M, loraRank: 16, format: 'float16' }),
+  createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M, loraRank: 16, format: 'int8' }),
+  createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M, loraRank: 16, format: 'int8' }),
   createCase('0.5B', [2, 4, 512, 16, 4], { shape: qwen500M, trains: false }),
+  createCase('0.5B', [2, 4, 512, 16, 4], { shape: qwen500M, trains: false, format: 'int8' }),
+  createCase('0.5B', [3, 8, 512, 107, 2], { shape: qwen500M, loraRank: 16, format: 'int8' }),
 ];

@@ -53,7 +53,7 @@ const [folder = '', json = ''] = process.argv.slice(2);
 const memoryCase = JSON.parse(json) as MemoryCase;
 const { vocab_size: vocabSize } = JSON.parse(readFileSync(`${folder}/config.json`, 'utf8')) as { vocab_size: number };
 const workload: Workload = { ...memoryCase, vocabSize, random: createRandom(1) };
-const { groups, episodes, promptTokens, answerTokens, kl, trains, loraRank } = memoryCase;
+const { groups, episodes, promptTokens, answerTokens, kl, trains, loraRank, format } = memoryCase;
 
 let startedAt = performance.now();
 say('start', startedAt);
@@ -61,6 +61,7 @@ const backbone = await createOnnxBackbone({
   modelDir: folder,
   contextLength: promptTokens + answerTokens,
   ...(trains ? { optimizer } : { train: false }),
+  frozenWeights: format,
   ...(loraRank > 0 && { lora: { rank: loraRank } }),
 });
 say('open', startedAt);

@@ -7,6 +7,8 @@ import { readLora } from '../lora-options.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
 import { microbatchLimits } from './training/microbatches/microbatch-limits.js';
 import { gridOfTree } from './training/microbatches/plan-microbatches.js';
+import { storedBytes, type WeightFormat } from './training/frozen/frozen-weights.js';
+import { headChunks } from './training/model/head-chunks.js';
 import { parseModelConfig, type ModelConfig } from './training/model/model-config.js';
 import { adapterForm } from './training/adapter/adapter-form.js';
 import { parameterLayout } from './training/model/parameter-layout.js';
@@ -30,6 +32,8 @@ const threadBytes = 40 * mebibyte;
  * scoring for the reference.
  */
 const logitCopies = { training: 5.5, scoring: 2 };
+/** The number of such copies of one chunk, over a head that takes no gradient. */
+const chunkCopies = { training: 3, scoring: 2 };
 /**
  * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
  * also read a path.
@@ -40,6 +44,8 @@ const scoreCopies = { inRows: 3, withPaths: 5 };
  * weights are read.
  */
 const openingShare = 1.7;
+/** The session's copy of weights in int8, with the sums of its blocks, as a share of the weights. */
+const int8Copies = 1.15;
 /** Arrays of the adapter's size: A and B, the gradients of a step and a micro-batch, a copy of each, two moments. */
 const adapterCopies = 7;
 /** The factor for a cache that grows: it is copied before the old one is freed. */
@@ -60,7 +66,18 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   const lora = trains ? readLora(request.config) : undefined;
   const trained = lora === undefined ? shape.numParameters : adapterForm(parameterLayout(config), lora).layout.length;
   const isAdapter = lora !== undefined;
-  const job: Job = { config, shape, workload, hasReference: hasReference(request.config), teacher, trained, isAdapter };
+  const isFrozen = isAdapter || !trains;
+  const format = isFrozen ? formatOf(section['frozenWeights']) : 'float32';
+  const job: Job = {
+    config,
+    shape,
+    workload,
+    hasReference: hasReference(request.config),
+    teacher,
+    trained,
+    isAdapter,
+    format,
+  };
   const { longestSample, usualSample, treeTokens, packTokens } = workload;
   const expected = largest([
     trainingParts(job, { size: longestSample, depth: longestSample }),
@@ -109,17 +126,40 @@ type Job = {
   /** The number of trained parameters. */
   readonly trained: number;
   readonly isAdapter: boolean;
+  /** How the weights that no step changes are stored. */
+  readonly format: WeightFormat;
 };
 
 type Teacher = Pick<Job, 'config' | 'shape' | 'workload'>;
 
-/** Counts the weights in single precision, the session's own packed copy, and a tied embedding once more as a table. */
-function openParts({ numParameters, headParameters }: ModelShape): readonly MemoryPart[] {
+function formatOf(value: unknown): WeightFormat {
+  return value === 'int8' || value === 'float16' ? value : 'float32';
+}
+
+/**
+ * Counts the weights, and the session's own packed copy. In single precision, the session also has a tied embedding once
+ * more as a table. It converts weights in float16 to floats, and it keeps those in int8.
+ */
+function openParts({ shape: { numParameters, headParameters }, config, format }: Job): readonly MemoryPart[] {
+  const stored = storedBytes(parameterLayout(config), format);
+  const copies = {
+    float32: (numParameters + headParameters) * bytesPerFloat,
+    float16: numParameters * bytesPerFloat,
+    int8: int8Copies * stored,
+  }[format];
   return [
     { name: 'process', bytes: processBytes, sharedBytes: processBytes - threadBytes },
-    { name: 'weights', bytes: numParameters * bytesPerFloat },
-    { name: 'sampling copies', bytes: (numParameters + headParameters) * bytesPerFloat },
+    { name: 'weights', bytes: stored },
+    { name: 'sampling copies', bytes: copies },
   ];
+}
+
+/** Returns the temporary memory for opening a sampling session. */
+function openingBytes({ shape, config, format }: Job): number {
+  if (format === 'float32') return openingShare * shape.numParameters * bytesPerFloat;
+  const layout = parameterLayout(config);
+  const largestMatrix = Math.max(...layout.parameters.map(({ size }) => size));
+  return storedBytes(layout, format) + largestMatrix * bytesPerFloat;
 }
 
 /**
@@ -128,9 +168,9 @@ function openParts({ numParameters, headParameters }: ModelShape): readonly Memo
  */
 function samplingParts(job: Job): readonly MemoryPart[] {
   const cache = cacheBytes(job);
-  const opening = openingShare * job.shape.numParameters * bytesPerFloat;
+  const opening = openingBytes(job);
   return [
-    ...openParts(job.shape),
+    ...openParts(job),
     { name: 'keys and values', bytes: cache },
     { name: 'opening', bytes: Math.max(0, opening - cache) },
   ];
@@ -145,7 +185,7 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const weights = job.trained * bytesPerFloat;
   const { training, scoring } = activationBytes(job, tree);
   return [
-    ...openParts(job.shape),
+    ...openParts(job),
     { name: 'gradients', bytes: 2 * weights },
     { name: 'moments', bytes: 2 * weights },
     { name: 'gradient copies', bytes: 2 * weights },
@@ -168,11 +208,11 @@ function teacherBytes(teacher: Teacher, tree: LargestTree): number {
  */
 function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const { training, scoring } = activationBytes(job, tree);
-  const [cache, opening] = [cacheBytes(job), openingShare * job.shape.numParameters * bytesPerFloat];
+  const [cache, opening] = [cacheBytes(job), openingBytes(job)];
   const teacher = job.teacher ? teacherBytes(job.teacher, tree) : 0;
   const late = cache + training + teacher + (job.hasReference ? scoring : 0);
   return [
-    ...openParts(job.shape),
+    ...openParts(job),
     { name: 'adapter', bytes: adapterCopies * job.trained * bytesPerFloat },
     ...(job.hasReference ? [{ name: 'reference', bytes: scoring }] : []),
     ...(teacher > 0 ? [{ name: 'teacher', bytes: teacher }] : []),
@@ -187,23 +227,27 @@ function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
  * gradient.
  */
 function activationBytes(
-  { config, workload }: Pick<Job, 'config' | 'workload'>,
+  job: Pick<Job, 'config' | 'workload'> & Partial<Pick<Job, 'isAdapter' | 'format'>>,
   { size, depth }: LargestTree,
 ): { readonly training: number; readonly scoring: number } {
+  const { config, workload, isAdapter = false, format = 'float32' } = job;
   const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;
-  const limits = microbatchLimits(config);
+  const limits = microbatchLimits(config, { isAdapter });
   const { promptTokens, tasks } = workload;
   const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
   const perTree = numRows * rowLength;
   const scores = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
   const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(numKeys) / perTree), tasks));
   const perLayer = 10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
-  const logits = Math.max(1, size - promptTokens) * vocabSize;
-  const bytesOf = (perToken: number, copies: number): number =>
-    bytesPerFloat * numTrees * (perTree * perToken + copies * logits);
+  const copies = isAdapter ? chunkCopies : logitCopies;
+  const logits = (Math.max(1, size - promptTokens) * vocabSize) / (isAdapter ? headChunks(config) : 1);
+  // A head that is stored in fewer bits is converted for its products.
+  const head = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
+  const bytesOf = (perToken: number, numCopies: number): number =>
+    head + bytesPerFloat * numTrees * (perTree * perToken + numCopies * logits);
   return {
-    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + scores) * numKeys, logitCopies.training),
-    scoring: bytesOf(perLayer + 3 * numHeads * numKeys, logitCopies.scoring),
+    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + scores) * numKeys, copies.training),
+    scoring: bytesOf(perLayer + 3 * numHeads * numKeys, copies.scoring),
   };
 }
 

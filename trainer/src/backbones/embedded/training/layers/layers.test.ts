@@ -6,6 +6,7 @@ import { attention } from './attention.js';
 import { pathGather } from './path-gather.js';
 import { rmsNorm } from './rms-norm.js';
 import { rope } from './rope.js';
+import { frozenHead, type HeadUse } from './frozen-head.js';
 import { tokenLogprobs } from './token-logprobs.js';
 import type { GradientCase } from '../graph/gradient-check.js';
 import type { Graph } from '../graph/graph.js';
@@ -61,6 +62,28 @@ const scored: Build = (_, inputs, integers) => {
   return add(square(logprobs), multiply(reshape(square(entropies), [4, 1]), at(inputs, 1)));
 };
 
+/** The hidden states of two chunks, or of more chunks than rows. */
+const scoredByHead =
+  (use: HeadUse, numChunks: number): Build =>
+  (graph, inputs, integers) => {
+    const head = constant(
+      graph,
+      [5, 3],
+      Array.from({ length: 15 }, (_, index) => Math.sin(3 * index)),
+    );
+    const { logprobs, entropies } = frozenHead({
+      hidden: at(inputs, 0),
+      head,
+      rows: at(integers, 0),
+      targets: at(integers, 1),
+      use,
+      numChunks,
+    });
+    if (entropies === undefined) throw new Error('A graph with gradients has entropies.');
+    const first = multiply(square(logprobs), at(inputs, 1));
+    return use === 'gradients' ? first : add(reshape(first, [5, 1]), square(entropies));
+  };
+
 /** Two rows with paths 0-2 and 1-2: token 2 is read twice, token 3 never. */
 const alongPaths: Build = (graph, inputs, integers) => {
   const isRead = () => constant(graph, [2, 2, 2], [1, 0, 0, 1, 1, 1, 0, 0]);
@@ -96,6 +119,17 @@ const cases: readonly Case[] = [
     ],
     build: scored,
   },
+  ...(['gradients', 'entropy gradients'] as const).flatMap((use) =>
+    [1, 2, 7].map((numChunks) => ({
+      name: `a frozen head in ${numChunks} chunks, for ${use}`,
+      shapes: [[4, 3], [5]],
+      integers: [
+        { data: [0, 0, 1, 3, 3], shape: [5] },
+        { data: [2, 4, 0, 1, 0], shape: [5] },
+      ],
+      build: scoredByHead(use, numChunks),
+    })),
+  ),
   {
     name: 'pathGather',
     shapes: [

@@ -1,6 +1,7 @@
 /** Limits the size of a micro-batch by the memory of its activations. */
 
 import type { ModelConfig } from '../model/model-config.js';
+import { headChunks } from '../model/head-chunks.js';
 import type { MicrobatchLimits } from './plan-microbatches.js';
 
 /** The maximum number of floats in a training graph at its peak: about 1 GiB. */
@@ -16,19 +17,16 @@ const pathRowLengths = [32, 64, 96, 128, 192, 256];
 /**
  * The counts below follow from the graph. Per token and layer it has about ten hidden states, three states of the query
  * projection and four of the feed-forward width. Per query, key and head it has the probabilities of each layer and
- * three temporaries. Each token has four rows of logits. Reading a path moves numKvHeads * headDim floats per token,
+ * three temporaries. Each token has four rows of logits, or two rows of one chunk over a frozen head. Reading a path moves numKvHeads * headDim floats per token,
  * and a score has numHeads; the factor is measured (trainer/LOG.md).
  */
-export function microbatchLimits({
-  numLayers,
-  hiddenSize,
-  numHeads,
-  numKvHeads,
-  headDim,
-  intermediateSize,
-  vocabSize,
-}: ModelConfig): MicrobatchLimits {
-  const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize) + 4 * vocabSize;
+export function microbatchLimits(
+  config: ModelConfig,
+  { isAdapter }: { readonly isAdapter: boolean },
+): MicrobatchLimits {
+  const { numLayers, hiddenSize, numHeads, numKvHeads, headDim, intermediateSize, vocabSize } = config;
+  const perHead = isAdapter ? 3 * hiddenSize + (2 * vocabSize) / headChunks(config) : 4 * vocabSize;
+  const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize) + perHead;
   const perScore = numHeads * (numLayers + 3);
   return {
     maxTokens: (numKeys) => Math.min(maxTokens, Math.floor(maxFloats / (perToken + perScore * numKeys))),

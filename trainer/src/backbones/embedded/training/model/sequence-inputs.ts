@@ -4,9 +4,11 @@ import { add, multiply } from '../graph/elementwise.js';
 import { gather, gatherUnique } from '../graph/gather.js';
 import { reshape } from '../graph/reshape.js';
 import { pathInputs } from '../layers/path-gather.js';
+import { frozenHead, type HeadUse } from '../layers/frozen-head.js';
 import { tokenLogprobs } from '../layers/token-logprobs.js';
 import { frozenInputs } from '../frozen/frozen-inputs.js';
 import { decoder, parameter, product, type ParameterValues } from './decoder.js';
+import { headChunks } from './head-chunks.js';
 import type { Graph } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 import type { ModelConfig } from './model-config.js';
@@ -25,12 +27,10 @@ export type ScoredTokens = {
   readonly embedded: Value;
   /** int32 [M]. */
   readonly pairRows: Value;
-  /** Shape [U, V], or [R, V]: logits divided by the temperature, before tokens are cut. */
-  readonly logits: Value;
   /** Shape [M]. */
   readonly logprobs: Value;
-  /** Shape [U], nats. */
-  readonly entropies: Value;
+  /** Shape [U], nats. Undefined if a frozen head only scores. */
+  readonly entropies: Value | undefined;
 };
 
 /** The form of a whole-sequence graph, apart from its loss. */
@@ -57,10 +57,41 @@ export type GridForm = {
  * entropies. With rows that are cut, also kept_bias [R, V], which is added to the logits. If matrices are stored in fewer
  * bits, `embedded` [N, hiddenSize], the embedding row of each token, is an input in place of ids.
  */
-export function scoredTokens(
+export function scoredTokens(graph: Graph, form: GridForm, use: HeadUse): ScoredTokens {
+  const { hidden, head, ...states } = predictingStates(graph, form);
+  const [rows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
+  const { adapter, isCut, config } = form;
+  const scores = (): Pick<ScoredTokens, 'logprobs' | 'entropies'> => {
+    if (adapter !== undefined && !isCut)
+      return frozenHead({ hidden, head: head.open(), rows, targets, use, numChunks: headChunks(config) });
+    const logits = head.product(hidden);
+    const kept = isCut ? add(logits, graph.input('kept_bias', ['R', config.vocabSize])) : logits;
+    return tokenLogprobs({ logits: kept, rows, targets });
+  };
+  return { ...states, pairRows: rows, ...scores() };
+}
+
+/** Returns logits divided by the temperature, before tokens are cut: shape [U, V], or [R, V]. */
+export function tokenLogits(graph: Graph, form: GridForm): Value {
+  const { hidden, head } = predictingStates(graph, form);
+  return head.product(hidden);
+}
+
+type PredictingStates = Pick<ScoredTokens, 'trained' | 'embedded'> & {
+  /** Shape [U, hiddenSize], or [R, hiddenSize]: states whose products with the head are logits. */
+  readonly hidden: Value;
+  readonly head: {
+    /** Returns the products of states with the head. */
+    product(hidden: Value): Value;
+    /** Returns the head itself, shape [V, hiddenSize]. */
+    open(): Value;
+  };
+};
+
+function predictingStates(
   graph: Graph,
-  { config, layout, adapter, format, hasPaths, isMixed, isCut }: GridForm,
-): ScoredTokens {
+  { config, layout, adapter, format, hasPaths, isMixed }: GridForm,
+): PredictingStates {
   const trained = parameterInputs(graph, adapter?.layout ?? layout);
   const { values, stored } =
     adapter === undefined ? { values: [], stored: new Map() } : frozenInputs(graph, layout, format);
@@ -89,10 +120,12 @@ export function scoredTokens(
         graph.input('inverse_temperatures', ['R', 1]),
       )
     : multiply(predicting, graph.input('inverse_temperature', []));
-  const logits = product(scaled, config.isTied ? embeddingName : headName, { parameters, stored });
-  const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
-  const kept = isCut ? add(logits, graph.input('kept_bias', ['R', config.vocabSize])) : logits;
-  return { trained, embedded, pairRows, logits, ...tokenLogprobs({ logits: kept, rows: pairRows, targets }) };
+  const headOrTied = config.isTied ? embeddingName : headName;
+  const head = {
+    product: (states: Value) => product(states, headOrTied, { parameters, stored }),
+    open: () => stored.get(headOrTied)?.open('forward') ?? parameter(parameters, headOrTied),
+  };
+  return { trained, embedded, hidden: scaled, head };
 }
 
 /** Returns the embedding row of each token, shape [N, hiddenSize]. */

@@ -21,7 +21,7 @@ import { gather } from '../graph/gather.js';
 import { Graph } from '../graph/graph.js';
 import { sumAll } from '../graph/reduce.js';
 import { softmax } from '../graph/softmax.js';
-import { embeddingName, scoredTokens } from './sequence-inputs.js';
+import { embeddingName, scoredTokens, tokenLogits } from './sequence-inputs.js';
 import type { GraphOptions } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 import type { LossForm } from './loss-form.js';
@@ -43,7 +43,7 @@ export function gradientName(parameter: string): string {
 /** Output: logprobs [M]. */
 export function scoringGraph(grid: GridForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
-  const { logprobs } = graph.withoutGradient(() => scoredTokens(graph, grid));
+  const { logprobs } = graph.withoutGradient(() => scoredTokens(graph, grid, 'scores'));
   graph.output('logprobs', logprobs);
   return graph;
 }
@@ -53,7 +53,7 @@ export function distributionGraph(grid: GridForm, options: GraphOptions = {}): G
   const graph = new Graph(options);
   graph.output(
     'probabilities',
-    graph.withoutGradient(() => softmax(scoredTokens(graph, grid).logits)),
+    graph.withoutGradient(() => softmax(tokenLogits(graph, grid))),
   );
   return graph;
 }
@@ -68,14 +68,20 @@ export function distributionGraph(grid: GridForm, options: GraphOptions = {}): G
  */
 export function trainingGraph(grid: GridForm, form: LossForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
-  const scored = scoredTokens(graph, grid);
+  const use = form.kind === 'policy' && form.hasEntropyBonus ? 'entropy gradients' : 'gradients';
+  const scored = scoredTokens(graph, grid, use);
   const loss = form.kind === 'sft' ? sftLoss(graph, scored) : policyLoss(graph, scored, form);
   graph.output('loss', loss);
   graph.output('logprobs', scored.logprobs);
-  graph.output('entropies', scored.entropies);
+  graph.output('entropies', entropiesOf(scored));
   if (grid.adapter === undefined) outputGradients(graph, { isTied: grid.config.isTied, scored, loss });
   else outputNamed(graph, [...scored.trained.keys()], graph.backward(loss, [...scored.trained.values()]));
   return graph;
+}
+
+function entropiesOf({ entropies }: ScoredTokens): Value {
+  if (entropies === undefined) throw new Error('A training graph has entropies.');
+  return entropies;
 }
 
 function outputGradients(
@@ -110,7 +116,7 @@ function policyLoss(graph: Graph, scored: ScoredTokens, form: LossForm & { reado
     perTerm = add(perTerm, multiply(gather(kl, pairs), graph.input('kl_coef', [])));
   }
   if (form.hasEntropyBonus) {
-    const entropies = gather(gather(scored.entropies, scored.pairRows), pairs);
+    const entropies = gather(gather(entropiesOf(scored), scored.pairRows), pairs);
     perTerm = subtract(perTerm, multiply(entropies, graph.input('entropy_coef', [])));
   }
   return sumAll(multiply(weights, perTerm));
