@@ -157,6 +157,8 @@ export type SlopeReport = {
   readonly losses: ArrayLike<number>;
   /** 1 if a limit took effect on the term. */
   readonly clipped: Uint8Array;
+  /** The importance weights of the terms after their limits. Absent without a correction. */
+  readonly importance?: ArrayLike<number>;
   /** Further metrics of the step. */
   readonly metrics?: Readonly<Record<string, number>>;
 };
@@ -240,6 +242,8 @@ export type TermReport = {
   readonly ratios: Float32Array;
   /** 1 if the clip removed the term's gradient. */
   readonly clipped: Uint8Array;
+  /** The importance weight by which the correction multiplied the term. Absent without a correction, and if the backbone does not report it. */
+  readonly importance?: Float32Array;
 };
 
 /** The result of one optimizer step. */

@@ -41,6 +41,11 @@ export type SampleAnnotation = {
   readonly entropies?: readonly number[];
   /** exp(training logprob - sampled logprob). */
   readonly ratios: readonly number[];
+  /**
+   * The importance weight between trainer and sampler by which the correction multiplied the token, after its limit. 0
+   * for a masked token. Absent without a correction, and if the backbone does not report it.
+   */
+  readonly importance?: readonly number[];
   /** The weight of the token in the loss of the optimizer step. */
   readonly weights: readonly number[];
   /** 1 if the clip removed the gradient of the token. */

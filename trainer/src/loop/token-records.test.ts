@@ -34,11 +34,11 @@ async function record(
   {
     changes = {},
     onNotice = () => {},
-  }: { changes?: Partial<BatchSettings>; onNotice?: (message: string) => void } = {},
+    sampler = backbone,
+  }: { changes?: Partial<BatchSettings>; onNotice?: (message: string) => void; sampler?: Backbone } = {},
 ): Promise<Recorded> {
   const groups: TrainingGroup[] = [];
-  for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
-    groups.push(group);
+  for await (const group of tinyTaskGroups(sampler.engine, { seed: 7, numRepeat: 4, numGroups: 2 })) groups.push(group);
   const recordTokens = createTokenRecording(mode, 'tiny', onNotice);
   const options = { backbone, algorithm: createGrpo(), recordTokens };
   const batch = prepareBatch(groups, { ...settings, ...changes }, options);
@@ -106,6 +106,18 @@ describe.each(['packs', 'rows'] as const)('a backbone that takes %s: what it com
     expect(first).toMatchObject({ kept: 0, gap_limit: gapLimit });
     expect(headsOf(changed).at(-1)?.clipped).toBeGreaterThan(0);
   });
+});
+
+it('the importance weight of each token is recorded after its limit, if there is a correction', async () => {
+  const correction = { level: 'token', mode: 'truncate', lower: 0, upper: 1 } as const;
+  const changes = { loss: { ...loss, correction } };
+  const [backbone, sampler] = [createTinyTaskBackbone(1), createTinyTaskBackbone(2)];
+  const tokens = samplesOf(await record(backbone, 'all', { changes, sampler })).flatMap(({ ratios, importance = [] }) =>
+    ratios.map((ratio, at) => ({ ratio, weight: importance[at] ?? NaN })),
+  );
+  expect(tokens.some(({ ratio }) => ratio > 1.01)).toBe(true);
+  for (const { ratio, weight } of tokens) expect(weight).toBeCloseTo(Math.min(ratio, 1), 3);
+  expect(samplesOf(await record(createTinyTaskBackbone(1), 'all', { sampler }))[0]).not.toHaveProperty('importance');
 });
 
 it('nothing is asked of the backbone with the mode none', async () => {

@@ -76,7 +76,17 @@ export function annotateTokens({ update, mode, samples, packs, reports }: Update
 }
 
 type OpenSample = { readonly [Name in ListName]: number[] };
-type ListName = 'positions' | 'logprobs' | 'entropies' | 'ratios' | 'weights' | 'clipped';
+type ListName = 'positions' | 'logprobs' | 'entropies' | 'ratios' | 'importance' | 'weights' | 'clipped';
+
+const emptyLists = (): OpenSample => ({
+  positions: [],
+  logprobs: [],
+  entropies: [],
+  ratios: [],
+  importance: [],
+  weights: [],
+  clipped: [],
+});
 
 function addToken(
   open: Map<number, OpenSample>,
@@ -84,13 +94,14 @@ function addToken(
   { report, k }: { readonly report: TermReport; readonly k: number },
 ): void {
   const row = terms.sequence[k] ?? 0;
-  const lists = open.get(row) ?? { positions: [], logprobs: [], entropies: [], ratios: [], weights: [], clipped: [] };
+  const lists = open.get(row) ?? emptyLists();
   open.set(row, lists);
   const predictor = predictors[terms.pair[k] ?? 0] ?? 0;
   lists.positions.push((positions[predictor] ?? 0) + 1);
   lists.logprobs.push(shorten(report.logprobs[k] ?? 0));
   if (report.entropies !== null) lists.entropies.push(shorten(report.entropies[k] ?? 0));
   lists.ratios.push(shorten(report.ratios[k] ?? 0));
+  if (report.importance !== undefined) lists.importance.push(shorten(report.importance[k] ?? 0));
   lists.weights.push(shorten(terms.weights[k] ?? 0));
   lists.clipped.push(report.clipped[k] ?? 0);
 }
@@ -106,8 +117,8 @@ function toLines(
     seen.set(episodeId, sample + 1);
     const lists = open.get(row);
     if (lists === undefined) return [];
-    const { entropies, ...others } = lists;
-    const known = entropies.length > 0 && { entropies };
+    const { entropies, importance, ...others } = lists;
+    const known = { ...(entropies.length > 0 && { entropies }), ...(importance.length > 0 && { importance }) };
     return [{ update, episode_id: episodeId, sample, ...others, ...known }];
   });
 }

@@ -61,6 +61,7 @@ function corrected(found: readonly TermSlope[], terms: SlopeTerms, correction: I
         return { loss: weight * loss, slope: weight * slope, clipped };
       }),
     ),
+    importance: weights,
     metrics: { [correction.mode === 'mask' ? 'maskedFraction' : 'truncatedFraction']: share },
   };
 }

@@ -210,7 +210,7 @@ function toSlopeMetrics<Metrics extends TrainStepMetrics>(metrics: Metrics, step
   return { ...rest, ...further, ...own } as Metrics;
 }
 
-/** Replaces the ratios and clips of the second pass by those of the original terms. */
+/** Replaces the ratios and clips of the second pass by those of the original terms, and adds their importance weights. */
 function toOriginalTerms(
   reports: readonly TermReport[],
   { logprobs, terms, report }: SlopeStep,
@@ -221,7 +221,9 @@ function toOriginalTerms(
     first += each.logprobs.length;
     const ratios = each.ratios.map((_, k) => Math.exp((logprobs[start + k] ?? 0) - (terms.behaviour[start + k] ?? 0)));
     const clipped = each.clipped.map((_, k) => report?.clipped[start + k] ?? 0);
-    return { ...each, ratios, clipped };
+    const { importance } = report ?? {};
+    if (importance === undefined) return { ...each, ratios, clipped };
+    return { ...each, ratios, clipped, importance: each.ratios.map((_, k) => importance[start + k] ?? 0) };
   });
 }
 
