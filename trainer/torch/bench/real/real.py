@@ -2,8 +2,8 @@
 
 Each process measures one run and writes one row. The row has the engine, the task, the seed, the learning rate, and
 whether the start was cold (with an empty folder for compiled code) or warm. `ajet` runs the command that users run:
-Node, the torch worker and the builtin sampler. TRL runs GRPOTrainer, which samples with the generation of transformers.
-Both engines read the files that `tasks.py` writes.
+Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents. TRL runs
+GRPOTrainer, which samples with the generation of transformers. Both engines read the files that `tasks.py` writes.
 
 An agent has learned `json` when two training steps in a row have a sampled success of 0.95 or more. It has learned
 `calculator` when two greedy evaluations in a row have that success. The clock does not count evaluations. If the agent
@@ -26,7 +26,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
@@ -84,20 +84,22 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     config.write_text(ajet_config(args, data, runs))
     begin = time.perf_counter()
     log = (folder / "log.txt").open("w")
-    process = subprocess.Popen([*shlex.split(args.ajet), "--conf", str(config)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    start = start_swarm if args.way == "swarm" else start_run
+    processes = start(shlex.split(args.ajet), config, log)
     rows: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
     startup = None
-    while process.poll() is None and time.perf_counter() - begin < args.seconds:
+    while all(process.poll() is None for process in processes) and time.perf_counter() - begin < args.seconds:
         time.sleep(0.25)
         rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
         if rows and startup is None:
             startup = time.perf_counter() - begin - step_seconds(rows[0]) - sum(entry["seconds"] for entry in evaluations)
         if steps_to_mark(args.task, rows, evaluations) is not None and len(rows) >= args.least_steps:
             break
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)  # nothing of the run folder is needed, and the worker ends with its parent
-        process.wait()
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # nothing of the run folder is needed, and the worker ends with its parent
+            process.wait()
     rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
     if not rows:
         print((folder / "log.txt").read_text()[-3000:], flush=True)
@@ -108,6 +110,22 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup,
         "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
     }
+
+
+def start_run(ajet: list[str], config: Path, log: IO[str]) -> list[subprocess.Popen[str]]:
+    return [subprocess.Popen([*ajet, "--conf", str(config)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)]
+
+
+def start_swarm(ajet: list[str], config: Path, log: IO[str]) -> list[subprocess.Popen[str]]:
+    """Starts a server that trains, and a second process that runs the agents."""
+    served = [*ajet, "swarm", "serve", "--port=0", "--conf", str(config), "--json"]
+    server = subprocess.Popen(served, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
+    assert server.stdout is not None
+    address = json.loads(next(line for line in server.stdout if line.startswith("{")))
+    threading.Thread(target=lambda: log.writelines(server.stdout or ()), daemon=True).start()  # a full pipe would stop the server
+    agents = [*ajet, "swarm", "run", "--server", address["url"], "--conf", str(config)]
+    environment = {**os.environ, "AJET_SWARM_KEY": address["key"]}
+    return [server, subprocess.Popen(agents, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)]
 
 
 def step_seconds(row: dict[str, Any]) -> float:
@@ -191,7 +209,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--engine", choices=["ajet", "trl"], required=True)
     parser.add_argument("--ajet", default="npx ajet", help="the command of the product")
-    parser.add_argument("--way", choices=["float32", "bfloat16"], default="bfloat16")
+    parser.add_argument("--way", choices=["float32", "bfloat16", "swarm"], default="bfloat16", help="swarm: ajet swarm serve, with the agents in another process")
     parser.add_argument("--task", choices=["json", "calculator"], required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=float, default=1e-4)
