@@ -39,7 +39,8 @@ export const arrows = {
   '@agentjet/trackers': ['@agentjet/core'],
   '@agentjet/nano': [],
   '@agentjet/micro': [],
-  '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
+  '@agentjet/onnx': ['@agentjet/core'],
+  '@agentjet/trainer': ['@agentjet/onnx', '@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/gguf': ['@agentjet/trainer', '@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/records': [
     '@agentjet/trainer',

@@ -82,6 +82,7 @@ async function trainOneStep(dir: string, registry: string): Promise<number> {
   const run = (line: string): ReturnType<typeof runCommand> => runCommand(line, { cwd: dir, env: withoutIdentity });
   await run(`npm install --ignore-scripts --registry ${registry} agentjet @agentjet/cli @agentjet/react`);
   await run('npx ajet init --framework react');
+  await run(`npm install --ignore-scripts --registry ${registry}`);
   const small = ['total_training_steps=1', 'val_before_train=false', 'test_freq=0'].map(
     (key) => `trainer_common.${key}`,
   );

@@ -53,7 +53,7 @@ export {
 export { countTasks, currentTable, tableName, taskKey, tasksOf, type TableVersion } from './task-tables.js';
 export { LmdbStore } from './lmdb/lmdb-store.js';
 export type { LmdbStoreOptions } from './lmdb/lmdb-store-options.js';
-export type { StoreEntry } from './store/entry.js';
+export type { StoreEntry } from './store/store-entry.js';
 export { foldStore, settleFinished } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';
 export { recover } from './store/recover.js';

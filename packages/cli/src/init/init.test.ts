@@ -124,7 +124,7 @@ it('says which packages an own package.json lacks', async () => {
   await init(outside, 'openai');
   rmSync(outside, { recursive: true });
   expect(lines).toContain(
-    '  npm install --ignore-scripts agentjet@0.1.0 @agentjet/cli@0.1.0 @agentjet/openai@0.1.0 openai@6.49.0',
+    '  npm install --ignore-scripts agentjet@0.1.0 @agentjet/cli@0.1.0 @agentjet/onnx@0.1.0 @agentjet/openai@0.1.0 openai@6.49.0',
   );
 });
 

@@ -45,6 +45,8 @@ export function planProject(framework: Framework, { name, version, model = 'nano
   const dependencies = {
     agentjet: version,
     '@agentjet/cli': version,
+    // The configuration has the default backbone, which `agentjet` does not install.
+    '@agentjet/onnx': version,
     [`@agentjet/${framework}`]: version,
     ...frameworkPackages[framework],
   };

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
-import type { StoreEntry } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { recover } from '../store/recover.js';
 import { inFolder } from '../testing/in-folder.js';
 import { putMeta } from '../testing/put-meta.js';

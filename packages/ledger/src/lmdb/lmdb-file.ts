@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Key, RootDatabase } from 'lmdb';
-import { decodeRecord, encodeRecord, type StoreEntry } from '../store/entry.js';
+import { decodeRecord, encodeRecord } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { Scratch } from '../store/scratch.js';
 import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane } from '../store/store.js';

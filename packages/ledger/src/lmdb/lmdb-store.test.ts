@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
-import type { StoreEntry } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { putMeta } from '../testing/put-meta.js';
 import { storeCases } from '../testing/store-cases.js';

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } fr
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { open } from 'lmdb';
-import type { StoreEntry } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { StoreError } from '../store/store-error.js';
 import type { Lane, Store, StoreFile } from '../store/store.js';
 import { readBootId } from './boot-id.js';

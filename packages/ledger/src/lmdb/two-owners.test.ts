@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { StoreEntry } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { LmdbStore } from './lmdb-store.js';
 
 const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });

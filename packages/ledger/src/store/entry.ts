@@ -2,17 +2,7 @@ import { crc32 } from 'node:zlib';
 import { Scratch } from './scratch.js';
 import { StoreError } from './store-error.js';
 import type { LedgerRecord, RecordKind } from '../records.js';
-
-/**
- * A record with its position in the whole run. The sequence number makes the fold independent of files: a copy of an
- * entry has the same number and is applied once.
- */
-export type StoreEntry = {
-  readonly sequence: number;
-  readonly record: LedgerRecord;
-  /** Whether it is a copy of a record that must outlive its first file. */
-  readonly isCarried?: boolean;
-};
+import type { StoreEntry } from './store-entry.js';
 
 /** Kinds of records that are needed until the end of the run, independently of groups. */
 const lasting: ReadonlySet<RecordKind> = new Set([

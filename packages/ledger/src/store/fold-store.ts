@@ -1,7 +1,7 @@
 import { FinishedGroups } from '../finished-groups.js';
 import { applyRecord } from '../fold.js';
 import { createState, type LedgerState } from '../state.js';
-import type { StoreEntry } from './entry.js';
+import type { StoreEntry } from './store-entry.js';
 import type { Store } from './store.js';
 
 export type FoldedStore = {

@@ -1,5 +1,5 @@
 import type { CallRecord, EndRecord, MemoRecord } from '../records.js';
-import type { StoreEntry } from './entry.js';
+import type { StoreEntry } from './store-entry.js';
 import type { Store } from './store.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { StoreEntry } from './entry.js';
+import type { StoreEntry } from './store-entry.js';
 import { foldStore } from './fold-store.js';
 import type { LedgerRecord } from '../records.js';
 import type { LedgerState } from '../state.js';

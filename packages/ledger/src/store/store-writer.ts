@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../records.js';
-import type { StoreEntry } from './entry.js';
+import type { StoreEntry } from './store-entry.js';
 import { StoreError } from './store-error.js';
 import type { Store } from './store.js';
 

@@ -1,4 +1,4 @@
-import type { StoreEntry } from './entry.js';
+import type { StoreEntry } from './store-entry.js';
 
 /**
  * Keeps a ledger in a series of files. The newest file is written, and the others are sealed. A committed entry

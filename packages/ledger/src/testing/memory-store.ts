@@ -1,4 +1,4 @@
-import type { StoreEntry } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane, type Store, type StoreFile } from '../store/store.js';
 

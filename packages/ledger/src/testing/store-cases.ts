@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LedgerRecord } from '../records.js';
-import type { StoreEntry } from '../store/entry.js';
+import type { StoreEntry } from '../store/store-entry.js';
 import { foldStore } from '../store/fold-store.js';
 import type { Store } from '../store/store.js';
 

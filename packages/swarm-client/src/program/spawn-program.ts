@@ -13,7 +13,7 @@ export type ProgramOptions = {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Text for its standard input, which is then closed. */
   readonly input?: string;
   /** If it aborts, the program and all processes that the program started are ended. */

@@ -1,5 +1,6 @@
 /** Opens the embedded backbone, which samples and trains with onnxruntime-node on the CPU. */
 
+import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
@@ -29,18 +30,36 @@ export type OnnxBackboneOptions = Pick<
   };
 
 /**
- * Rejects with BackboneError `bad_model_files`, `unsupported_model` or `bad_options`. The work runs in a worker thread. If the thread
+ * Rejects with BackboneError `bad_model_files`, `unsupported_model`, `bad_options`, or `missing_package` without
+ * `@agentjet/onnx`. The work runs in a worker thread. If the thread
  * ends unexpectedly, every call in progress rejects with EngineError or BackboneError `failed`. A training step waits
  * for earlier completions, and later completions wait for the step.
  */
 export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<Backbone> {
   const resolved = resolveOptions(options);
+  requireRuntime();
   if (options.isInThread === true) {
     // Only this branch loads the native library into this thread.
     const { openLocalOnnxBackbone } = await import('./local-onnx-backbone.js');
     return await openLocalOnnxBackbone(resolved);
   }
   return await connectBackbone(startWorker(resolved), resolved);
+}
+
+const require = createRequire(import.meta.url);
+
+/** The worker thread imports the package. Without this check, its failure would look like a defect. */
+function requireRuntime(): void {
+  try {
+    require.resolve('@agentjet/onnx/package.json');
+  } catch (cause) {
+    const { version } = require('../../../package.json') as { readonly version: string };
+    throw new BackboneError(
+      'missing_package',
+      `The backbone "onnx" needs the package @agentjet/onnx, which is not installed. Run \`npm install --ignore-scripts @agentjet/onnx@${version}\` in your project, or choose another backbone: torch, verl or tinker.`,
+      { cause },
+    );
+  }
 }
 
 function resolveOptions({

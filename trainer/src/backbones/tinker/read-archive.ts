@@ -8,8 +8,11 @@ const blockSize = 512;
  * Returns the plain files of a tar, gzipped or not, by their names without folders, so no file can be written outside
  * of the target folder. Throws BackboneError `protocol` for a file that is cut off or has no tar header.
  */
-export function readArchive(archive: Buffer): ReadonlyMap<string, Buffer> {
-  const tar = archive[0] === 0x1f && archive[1] === 0x8b ? gunzipSync(archive) : archive;
+export function readArchive(archive: Uint8Array): ReadonlyMap<string, Buffer> {
+  const tar =
+    archive[0] === 0x1f && archive[1] === 0x8b
+      ? gunzipSync(archive)
+      : Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
   const files = new Map<string, Buffer>();
   for (let at = 0; at + blockSize <= tar.length && tar[at] !== 0; ) {
     const header = tar.subarray(at, at + blockSize);

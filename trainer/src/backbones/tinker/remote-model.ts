@@ -105,7 +105,7 @@ export class RemoteModel {
   }
 
   /** Downloads the weights as a tar, gzipped or not. */
-  async download(name: string): Promise<Buffer> {
+  async download(name: string): Promise<Uint8Array> {
     await this.#call('save_weights_for_sampler', { path: name });
     const [model, checkpoint] = [this.id, name].map(encodeURIComponent);
     return await this.#client.download(`training_runs/${model}/checkpoints/${checkpoint}/archive`);

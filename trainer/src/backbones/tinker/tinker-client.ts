@@ -32,7 +32,7 @@ export type TinkerClientOptions = {
 export type TinkerFuture = { readonly route: string; readonly submitted: JsonObject; readonly answers?: AnswerKind };
 
 /** A body as protobuf, or as JSON. */
-type Body = JsonObject | Buffer | undefined;
+type Body = JsonObject | Uint8Array | undefined;
 
 type RequestOptions = {
   /** Used instead of the client's limit. */
@@ -186,7 +186,7 @@ export class TinkerClient {
    * Downloads a whole file. Redirects are followed without the key. Rejects with RefusedError if the server does not
    * serve it.
    */
-  async download(route: string): Promise<Buffer> {
+  async download(route: string): Promise<Uint8Array> {
     let reply = await this.#exchange({ route, url: this.#urlOf(route), init: { headers: this.#headers() } });
     for (let count = 0; count < mostRedirects && reply.status >= 300 && reply.status < 400; count++)
       reply = await this.#exchange({ route, url: new URL(reply.headers.get('location') ?? '', reply.url), init: {} });
@@ -213,8 +213,9 @@ export class TinkerClient {
   /** Returns the answer in the shape that it has as JSON. */
   async #repeat(route: string, body: Body, options: JsonRequestOptions = {}): Promise<JsonObject> {
     const { isPoll = false, asked = route, answers } = options;
-    const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
-    const headers = this.#headers(Buffer.isBuffer(body), answers);
+    const isBinary = body instanceof Uint8Array;
+    const content = isBinary ? new Uint8Array(body) : JSON.stringify(body);
+    const headers = this.#headers(isBinary, answers);
     const init = body === undefined ? { headers } : { method: 'POST', headers, body: content };
     const reply = await this.#exchange({ ...options, route, asked, isPoll, url: this.#urlOf(route), init });
     if (isPoll && reply.status === 408) return { type: 'try_again' };

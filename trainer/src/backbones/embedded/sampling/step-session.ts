@@ -1,11 +1,10 @@
 /** A StepModel that runs the decode graph on ONNX Runtime, with one snapshot of the weights. */
 
-import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { openSession, toTensor, type InferenceSession, type Tensor } from '@agentjet/onnx';
 import type { ModelConfig } from '../training/model/model-config.js';
 import { parameterOf, type Parameter, type ParameterLayout } from '../training/model/parameter-layout.js';
 import type { AdapterForm } from '../training/adapter/adapter-form.js';
 import { ropeTables } from '../training/model/rope-tables.js';
-import { openSession, toTensor } from '../training/session.js';
 import { type FrozenWeights, readRows, storedBytes, type WeightFormat } from '../training/frozen/frozen-weights.js';
 import { embeddingName } from '../training/model/sequence-inputs.js';
 import { decodeGraph } from './decode-graph.js';

@@ -1,7 +1,6 @@
-import type { Tensor } from 'onnxruntime-node';
+import { toTensor, type Tensor } from '@agentjet/onnx';
 import type { Parameter, ParameterLayout } from './model/parameter-layout.js';
 import type { FloatArray } from './optimizer/optimizer-memory.js';
-import { toTensor } from './session.js';
 
 /** Returns a tensor of each parameter, by name. The tensors are views of the buffer. */
 export function tensorsOf({ parameters }: ParameterLayout, buffer: FloatArray): { readonly [name: string]: Tensor } {

@@ -8,8 +8,9 @@ import { readFields, type ProtoField } from './proto-fields.js';
 export type AnswerKind = 'rows' | 'sample';
 
 /** Throws BackboneError `protocol` for bytes that are not such a message. */
-export function readProtobuf(bytes: Buffer, kind: AnswerKind): JsonObject {
-  return kind === 'rows' ? readRowOutputs(bytes) : readSamples(bytes);
+export function readProtobuf(bytes: Uint8Array, kind: AnswerKind): JsonObject {
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return kind === 'rows' ? readRowOutputs(whole) : readSamples(whole);
 }
 
 /** Reads a ForwardBackwardOutput, which has the rows in one or several records. */

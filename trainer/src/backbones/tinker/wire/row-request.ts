@@ -30,7 +30,7 @@ const float32 = 1;
 const int64 = 2;
 
 /** Writes a ForwardBackwardRequest as SDK 0.38.0 does. */
-export function toProtobuf({ modelId, sequence, rows, loss, isForward }: RowRequest): Buffer {
+export function toProtobuf({ modelId, sequence, rows, loss, isForward }: RowRequest): Uint8Array {
   const request = new ProtobufWriter().string(1, modelId).int(2, sequence);
   for (const row of rows) request.message(3, (datum) => writeDatum(datum, row));
   request.string(4, loss);

@@ -17,8 +17,8 @@ const request: RowRequest = {
 };
 
 test('a request is written as the SDK writes it, byte for byte', () => {
-  expect(toProtobuf(request).toString('hex')).toBe(fixtures.request);
-  expect(toProtobuf({ ...request, isForward: true }).toString('hex')).toBe(fixtures.forward_request);
+  expect(Buffer.from(toProtobuf(request)).toString('hex')).toBe(fixtures.request);
+  expect(Buffer.from(toProtobuf({ ...request, isForward: true })).toString('hex')).toBe(fixtures.forward_request);
 });
 
 test('the output of a gradient is read in the shape it has as JSON, from one or several records', () => {

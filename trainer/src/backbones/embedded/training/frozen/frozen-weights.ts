@@ -4,11 +4,10 @@
  */
 
 import { BackboneError } from '@agentjet/core';
-import type { Tensor } from 'onnxruntime-node';
+import { toTensor, type Tensor } from '@agentjet/onnx';
 import type { Parameter, ParameterLayout } from '../model/parameter-layout.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import { tensorsOf, viewOf } from '../parameter-tensors.js';
-import { toTensor } from '../session.js';
 import { fromHalf, toHalves } from './half-precision.js';
 import { blockSize, toBlocks, zeroCode } from './int8-blocks.js';
 

@@ -1,7 +1,7 @@
 /** Compares a graph's gradients with central differences of the same graph's loss. It is only for tests. */
 
+import { openSession, toTensor } from '@agentjet/onnx';
 import { createRandom } from '@agentjet/core';
-import { openSession, toTensor } from '../session.js';
 import { multiply } from './elementwise.js';
 import { Graph } from './graph.js';
 import type { GraphOptions } from './graph.js';

@@ -1,5 +1,5 @@
+import { openSession, toTensor } from '@agentjet/onnx';
 import { expect, test } from 'vitest';
-import { openSession, toTensor } from '../session.js';
 import { add, multiply } from './elementwise.js';
 import { Graph } from './graph.js';
 import { sumAll } from './reduce.js';

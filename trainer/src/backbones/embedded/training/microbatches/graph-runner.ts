@@ -14,8 +14,7 @@ import {
 import { frozenFeeds, readRows } from '../frozen/frozen-weights.js';
 import { tensorsOf, viewOf } from '../parameter-tensors.js';
 import { embeddingName } from '../model/sequence-inputs.js';
-import { openSession, toTensor } from '../session.js';
-import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { openSession, toTensor, type InferenceSession, type Tensor } from '@agentjet/onnx';
 import type { ModelConfig } from '../model/model-config.js';
 import { parameterOf, type ParameterLayout } from '../model/parameter-layout.js';
 import type { FrozenBase } from '../adapter/frozen-base.js';

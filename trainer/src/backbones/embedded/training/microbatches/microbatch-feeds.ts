@@ -1,11 +1,10 @@
 /** Turns micro-batch arrays into the tensors that the graphs take, in the graphs' precision. */
 
-import { toTensor } from '../session.js';
 import { ropeTables } from '../model/rope-tables.js';
 import { keysPerRow, writeAttentionBias } from './attention-bias.js';
 import { BackboneError } from '@agentjet/core';
 import type { BuiltInBatch } from '../../../../slope/train-in-passes.js';
-import type { Tensor } from 'onnxruntime-node';
+import { toTensor, type Tensor } from '@agentjet/onnx';
 import type { ModelConfig } from '../model/model-config.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import type { MicrobatchArrays } from './microbatch-arrays.js';

@@ -1,7 +1,9 @@
 /** Opens ONNX Runtime sessions with the settings that several sessions on few cores need. */
 
-import { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { ElementType } from './graph/value.js';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { loadRuntime } from './load-runtime.js';
+
+const runtime = loadRuntime();
 
 export type OnnxSessionOptions = {
   /** Threads inside one operator. */
@@ -16,7 +18,7 @@ export async function openSession(
   model: Uint8Array,
   { threads, canFuse = true, externalData }: OnnxSessionOptions,
 ): Promise<InferenceSession> {
-  return InferenceSession.create(model, {
+  return runtime.InferenceSession.create(model, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     graphOptimizationLevel: canFuse ? 'all' : 'basic',
@@ -44,10 +46,10 @@ type TensorData = Float32Array | Float64Array | Uint16Array | Uint8Array | Int32
 
 /** Returns a tensor over the given memory, without a copy. */
 export function toTensor(data: TensorData, shape: readonly number[]): Tensor {
-  return new Tensor(elementTypeOf(data), data, shape);
+  return new runtime.Tensor(elementTypeOf(data), data, shape);
 }
 
-function elementTypeOf(data: TensorData): Exclude<ElementType, 'bool'> {
+function elementTypeOf(data: TensorData): 'float32' | 'float64' | 'float16' | 'uint8' | 'int32' | 'int64' {
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Uint16Array) return 'float16';

@@ -1,0 +1,2 @@
+export type { InferenceSession, Tensor } from 'onnxruntime-node';
+export { openSession, toTensor, type OnnxSessionOptions } from './session.js';
