@@ -23,7 +23,7 @@ export const arrows = {
   '@agentjet/generation': ['@agentjet/data', '@agentjet/rollout', '@agentjet/model-client', '@agentjet/core'],
   '@agentjet/traces': ['@agentjet/data', '@agentjet/rollout', '@agentjet/model-client', '@agentjet/core'],
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
-  '@agentjet/environments': ['@agentjet/rollout', '@agentjet/core'],
+  '@agentjet/environments': ['@agentjet/rollout', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
   '@agentjet/messages': ['@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/messages', '@agentjet/chat-completions', '@agentjet/core'],

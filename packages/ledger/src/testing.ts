@@ -3,5 +3,5 @@ export { storeCases, type StorePlace } from './testing/store-cases.js';
 export { drawDamage, readWhole } from './testing/damage.js';
 export { putMeta } from './testing/put-meta.js';
 export { readFormat, writeRawFile, type RawEntry } from './testing/raw-file.js';
-export { readBootId } from './lmdb/boot-id.js';
+export { readBootId } from '@agentjet/core/processes';
 export { decodeRecord, encodeRecord } from './store/entry.js';

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
+import { describeSelf } from '@agentjet/core/processes';
 import { expect, it, vi } from 'vitest';
-import { describeSelf, isDead, requireDead, type Owner } from './owner.js';
+import { isDead, requireDead, type Owner } from './owner.js';
 
 const self = describeSelf();
 const parent: Owner = { ...self, id: 'a', term: 0, bootId: 'boot', heartbeat: Date.now(), pid: process.ppid };

@@ -19,9 +19,16 @@ export interface Environment {
    * must leave nothing open.
    */
   open(task: Task, options: OpenSessionOptions): Promise<Session>;
+  /**
+   * The time that sessions of this task may need, in seconds, if the environment knows it. The longer of this and the
+   * setting applies.
+   */
+  limits?(task: Task): Promise<SessionLimits> | SessionLimits;
   /** Called once, after the last session was closed. */
   close?(): Promise<void> | void;
 }
+
+export type SessionLimits = { readonly open?: number; readonly call?: number; readonly evaluate?: number };
 
 export type OpenSessionOptions = {
   /** The seed of the task. All episodes of a task have the same seed, because they must begin in the same state. */

@@ -80,8 +80,10 @@ export class EpisodeSessions {
     clearTimeout(timer);
   }
 
-  async #open(task: Task, { environment, openTimeoutMs, callTimeoutMs }: EnvironmentHost): Promise<GuardedSession> {
+  async #open(task: Task, host: EnvironmentHost): Promise<GuardedSession> {
+    const { environment } = host;
     const { signal, onLost, span, episodeId } = this.#options;
+    const { openTimeoutMs, ...timeouts } = await timeoutsOf(host, task);
     const name = environment.name ?? 'the environment';
     const number = this.#number++;
     const limit = new AbortController();
@@ -103,7 +105,7 @@ export class EpisodeSessions {
     void settled.finally(() => this.#opening.delete(settled));
     try {
       const session = await span('environment.open', () => rejectOnAbort(opening, ended));
-      const guarded = await guard(checkSession(session, name), { name, callTimeoutMs, signal, onLost, span });
+      const guarded = await guard(checkSession(session, name), { name, ...timeouts, signal, onLost, span });
       this.#opened.push(guarded);
       if (ended.aborted) await guarded.close().catch(() => undefined);
       ended.throwIfAborted();
@@ -117,6 +119,16 @@ export class EpisodeSessions {
     this.#options.onLost(error);
     return error;
   }
+}
+
+/** The time limits of the configuration, or longer ones that the environment wants for the task. */
+async function timeoutsOf({ environment, openTimeoutMs, callTimeoutMs }: EnvironmentHost, task: Task) {
+  const { open = 0, call = 0, evaluate = 0 } = (await environment.limits?.(task)) ?? {};
+  return {
+    openTimeoutMs: Math.max(openTimeoutMs, open * 1000),
+    callTimeoutMs: Math.max(callTimeoutMs, call * 1000),
+    evaluateTimeoutMs: Math.max(callTimeoutMs, evaluate * 1000),
+  };
 }
 
 /**

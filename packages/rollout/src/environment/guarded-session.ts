@@ -21,6 +21,8 @@ export type GuardOptions = {
   /** The name that messages use. */
   readonly name: string;
   readonly callTimeoutMs: number;
+  /** Default: `callTimeoutMs`. */
+  readonly evaluateTimeoutMs?: number;
   /** Aborts when the episode ends. */
   readonly signal: AbortSignal;
   /** Called with an outage, or with the error of a method that the environment lacks. The episode cannot continue. */
@@ -92,7 +94,8 @@ export class GuardedSession implements OpenSession {
   }
 
   async #runNow<T>(method: Method, work: () => Promise<T>): Promise<T> {
-    const { signal, name, callTimeoutMs, span } = this.#options;
+    const { signal, name, span } = this.#options;
+    const timeoutMs = this.#timeoutOf(method);
     if (this.#lost !== undefined) throw this.#lost;
     signal.throwIfAborted();
     if (this.#closing !== undefined)
@@ -102,7 +105,7 @@ export class GuardedSession implements OpenSession {
       );
     if (method !== 'evaluate') this.#verdict = undefined;
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(tooLong(method, name, callTimeoutMs)), callTimeoutMs);
+    const timer = setTimeout(() => limit.abort(tooLong(method, name, timeoutMs)), timeoutMs);
     try {
       return await span(`environment.${method}`, () => rejectOnAbort(rejectOnAbort(work(), limit.signal), signal));
     } catch (error) {
@@ -110,6 +113,11 @@ export class GuardedSession implements OpenSession {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #timeoutOf(method: Method): number {
+    const { callTimeoutMs, evaluateTimeoutMs = callTimeoutMs } = this.#options;
+    return method === 'evaluate' ? evaluateTimeoutMs : callTimeoutMs;
   }
 
   #lose(error: unknown): unknown {

@@ -1,4 +1,4 @@
-import { rejectOnAbort } from '@agentjet/core';
+import { rejectOnAbort, type Task } from '@agentjet/core';
 import type { Environment, Session } from './environment.js';
 
 /**
@@ -9,6 +9,7 @@ export function limitSessions(environment: Environment, maxSessions: number): En
   return {
     ...(environment.name !== undefined && { name: environment.name }),
     ...(environment.tasks !== undefined && { tasks: (split: string) => tasksOf(environment, split) }),
+    ...(environment.limits !== undefined && { limits: (task: Task) => environment.limits?.(task) ?? {} }),
     close: () => environment.close?.(),
     open: async (task, options) => {
       await seats.take(options.signal);

@@ -1,0 +1,104 @@
+import { EnvironmentError, isJsonObject, TaskError, toErrorMessage, type Task } from '@agentjet/core';
+import type { Environment, Session } from '@agentjet/rollout/inputs';
+import { removeLeftBoxes, type BoxEngine } from '@agentjet/sandbox/boxes';
+import { asOutage, openMachine, openSecondsOf } from './harbor-machine.js';
+import { HarborSession, type HarborSettings } from './harbor-session.js';
+import { readHarborTask, type HarborTask } from './read-task.js';
+import { verifySecondsOf } from './verify.js';
+
+export type HarborOptions = HarborSettings & {
+  readonly engine: BoxEngine;
+  /** Refuses tasks whose verifier shares the machine of the agent. */
+  readonly requireSeparateVerifier: boolean;
+  /** The longest life of a box whose task has no time limit for the agent. */
+  readonly lifeSeconds: number;
+};
+
+/** Opens boxes for tasks of Harbor's format. The folder of a task is in `metadata.harbor.folder`. */
+export function openHarbor(options: HarborOptions): Environment {
+  const { engine } = options;
+  const tasks = new Map<string, Promise<HarborTask>>();
+  let cleaning: Promise<unknown> | undefined;
+  const find = (task: Task): Promise<HarborTask> => {
+    const { folder } = harborOf(task);
+    const known = tasks.get(folder) ?? readHarborTask(folder);
+    tasks.set(folder, known);
+    known.catch(() => tasks.delete(folder));
+    return known.then((read) => checked(task, read, options));
+  };
+  return {
+    name: engine.name,
+    limits: async (task) => {
+      const found = await find(task).catch(() => undefined); // `open` says what is wrong
+      if (found === undefined) return {};
+      const call = options.commandSeconds + callReserveSeconds;
+      return { open: openSecondsOf(found.machine), call, evaluate: verifySecondsOf(found) };
+    },
+    open: async (task, { signal, episodeId }): Promise<Session> => {
+      const found = await find(task).catch((error: unknown) => {
+        throw notOpened(task, error);
+      });
+      cleaning ??= asOutage(engine.name, () => removeLeftBoxes(engine));
+      await cleaning.catch((error: unknown) => {
+        cleaning = undefined;
+        throw error;
+      });
+      const { machine, agent, verifier } = found;
+      const opened = await openMachine(engine, machine, {
+        task: found,
+        episodeId,
+        networks: [machine.network, agent.network, verifier.network],
+        lifeSeconds: lifeOf(found, options),
+        signal,
+      });
+      try {
+        await asOutage(engine.name, () => opened.box.setNetwork(agent.network));
+        return new HarborSession(opened, { engine, task: found, episodeId, settings: options });
+      } catch (error) {
+        await opened.box.remove().catch(() => undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+/** A call of a tool may take this long in addition to its command, for the engine. */
+const callReserveSeconds = 120;
+
+function lifeOf(task: HarborTask, { lifeSeconds, countModelTime }: HarborOptions): number {
+  const { seconds } = task.agent;
+  const agent = seconds === null || !countModelTime ? Math.max(lifeSeconds, seconds ?? 0) : seconds;
+  return openSecondsOf(task.machine) + agent + verifySecondsOf(task);
+}
+
+function harborOf({ taskId, metadata }: Task): { readonly folder: string; readonly digest: string | undefined } {
+  const { harbor } = metadata;
+  if (isJsonObject(harbor) && typeof harbor['folder'] === 'string')
+    return { folder: harbor['folder'], digest: typeof harbor['digest'] === 'string' ? harbor['digest'] : undefined };
+  throw new TaskError(
+    'bad_task',
+    `Task "${taskId}" does not come from a folder of Harbor. Use task_reader.type: harbor, or set metadata.harbor.folder.`,
+  );
+}
+
+function checked(task: Task, read: HarborTask, { requireSeparateVerifier }: HarborOptions): HarborTask {
+  const { digest } = harborOf(task);
+  if (digest !== undefined && digest !== read.digest)
+    throw new TaskError(
+      'bad_task',
+      `The files of ${read.folder} are not those that the tasks were read from. Start the run again.`,
+    );
+  if (requireSeparateVerifier && read.verifier.machine === null)
+    throw new TaskError(
+      'unsupported_task',
+      `The verifier of ${read.name} shares the machine of the agent, and environment.harbor.require_separate_verifier is true. Set verifier.environment_mode = "separate" in ${read.folder}/task.toml.`,
+    );
+  return read;
+}
+
+function notOpened(task: Task, error: unknown): unknown {
+  if (!(error instanceof TaskError)) return error;
+  return new EnvironmentError('not_opened', `Task "${task.taskId}" cannot be opened. ${toErrorMessage(error)}`, {
+    cause: error,
+  });
+}

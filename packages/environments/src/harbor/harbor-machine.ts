@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EnvironmentOutage, rejectOnAbort, toErrorMessage } from '@agentjet/core';
+import { SandboxError } from '@agentjet/sandbox';
+import { openBox, packFolder, prepareImage, type Box, type BoxEngine, type ExecResult } from '@agentjet/sandbox/boxes';
+import { resolveVariables, type HarborNetwork, type HarborTask, type MachineSpec } from './read-task.js';
+
+/** A machine of a task: its image is prepared, it is running, it has the folders for logs, and it is healthy. */
+export type Machine = {
+  readonly box: Box;
+  /** The shell for the agent's commands. */
+  readonly shell: 'bash' | 'sh';
+  readonly workdir: string;
+  /** True if the image itself has a folder `/tests`. */
+  readonly hadTests: boolean;
+};
+
+export type OpenMachineOptions = {
+  readonly task: HarborTask;
+  readonly episodeId: string;
+  /** The networks of all phases. */
+  readonly networks: readonly HarborNetwork[];
+  readonly lifeSeconds: number;
+  readonly signal: AbortSignal;
+};
+
+export const logFolders = ['/logs/agent', '/logs/verifier', '/logs/artifacts'] as const;
+
+/** Time that the engine may take in addition to the limits of the task. */
+export const engineSeconds = 240;
+
+export async function openMachine(engine: BoxEngine, spec: MachineSpec, options: OpenMachineOptions): Promise<Machine> {
+  const { task, episodeId, networks, lifeSeconds, signal } = options;
+  const image = await imageOf(engine, spec, { task, signal });
+  const box = await asOutage(engine.name, () =>
+    openBox(engine, {
+      image,
+      labels: { 'org.agentjet.episode': episodeId, 'org.agentjet.task': task.name },
+      env: resolveVariables(spec.env),
+      cpus: spec.cpus,
+      memoryMegabytes: spec.memoryMegabytes,
+      networks,
+      lifeSeconds,
+      signal,
+    }),
+  );
+  try {
+    return await setUp(engine, box, { spec, task, signal });
+  } catch (error) {
+    await box.remove().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function imageOf(
+  engine: BoxEngine,
+  { build, image, buildSeconds }: MachineSpec,
+  { task, signal }: { readonly task: HarborTask; readonly signal: AbortSignal },
+): Promise<string> {
+  const source =
+    build === null
+      ? ({ kind: 'named', image: image ?? '' } as const)
+      : ({ kind: 'built', context: build.folder, digest: build.digest } as const);
+  const work = prepareImage(engine, source, buildSeconds);
+  return asOutage(hostOf(task), () => rejectOnAbort(work, signal), `The image of task ${task.name} is missing. `);
+}
+
+/** The host of outages that one task causes, so that they do not look like a failure of the engine. */
+export const hostOf = ({ name }: HarborTask): string => `Harbor task ${name}`;
+
+async function setUp(
+  engine: BoxEngine,
+  box: Box,
+  { spec, task, signal }: { readonly spec: MachineSpec; readonly task: HarborTask; readonly signal: AbortSignal },
+): Promise<Machine> {
+  const script = [
+    `mkdir -p ${logFolders.join(' ')} && chmod 777 ${logFolders.join(' ')}`,
+    spec.workdir === undefined ? 'pwd' : `mkdir -p ${quote(spec.workdir)} && cd ${quote(spec.workdir)} && pwd`,
+    'if command -v bash >/dev/null; then echo bash; else echo sh; fi',
+    'if [ -e /tests ]; then echo yes; else echo no; fi',
+  ].join(' && ');
+  const result = await asRoot(box, script, { host: engine.name, signal });
+  const [workdir, shell, tests] = result.output.trim().split('\n').slice(-3);
+  if (result.status !== 0 || workdir === undefined || (shell !== 'bash' && shell !== 'sh'))
+    throw new EnvironmentOutage(`The box of task ${task.name} cannot be set up: ${lastLineOf(result)}`, {
+      host: hostOf(task),
+    });
+  if (spec.copiesFiles)
+    await asOutage(engine.name, () => box.copyIn(packFolder(`${task.folder}/environment`, '.'), workdir));
+  const machine = { box, shell, workdir, hadTests: tests === 'yes' };
+  await waitUntilHealthy(machine, { spec, task, engine, signal });
+  return machine;
+}
+
+/** Runs a command of ours as root. */
+export async function asRoot(
+  box: Box,
+  script: string,
+  { host, signal }: { readonly host: string; readonly signal: AbortSignal },
+): Promise<ExecResult> {
+  const command = ['/bin/sh', '-c', script];
+  return asOutage(host, () => box.exec(command, { user: 0, seconds: engineSeconds, outputCharacters: 4000, signal }));
+}
+
+/** Quotes a string for a shell. */
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+export const lastLineOf = ({ output, status, isOutOfTime }: ExecResult): string =>
+  output.trim().split('\n').at(-1) || (isOutOfTime ? 'it did not end' : `exit code ${status}`);
+
+async function waitUntilHealthy(
+  { box, workdir }: Machine,
+  {
+    spec: { healthcheck },
+    task,
+    engine,
+    signal,
+  }: {
+    readonly spec: MachineSpec;
+    readonly task: HarborTask;
+    readonly engine: BoxEngine;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  if (healthcheck === undefined || healthcheck === null) return;
+  const { command, interval_sec, timeout_sec, start_period_sec, start_interval_sec, retries } = healthcheck;
+  const started = performance.now();
+  for (let failures = 0; ; ) {
+    const isStarting = performance.now() - started < start_period_sec * 1000;
+    const result = await asOutage(engine.name, () =>
+      box.exec(['sh', '-c', command], { cwd: workdir, seconds: timeout_sec, outputCharacters: 1000, signal }),
+    );
+    if (result.status === 0) return;
+    if (!isStarting) failures++;
+    if (failures >= retries)
+      throw new EnvironmentOutage(
+        `The healthcheck of task ${task.name} failed ${failures} times: ${command} (${lastLineOf(result)})`,
+        { host: hostOf(task) },
+      );
+    await sleep((isStarting ? start_interval_sec : interval_sec) * 1000, undefined, { signal });
+  }
+}
+
+/** Turns a failure of the engine into an outage. Other errors pass. */
+export async function asOutage<T>(host: string, work: () => Promise<T>, prefix = ''): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    throw new EnvironmentOutage(`${prefix}${toErrorMessage(error)}`, { host, cause: error });
+  }
+}
+
+/** The longest time in which the machine can be opened. */
+export function openSecondsOf({ buildSeconds, healthcheck }: MachineSpec): number {
+  const { start_period_sec = 0, retries = 0, interval_sec = 0, timeout_sec = 0 } = healthcheck ?? {};
+  return buildSeconds + start_period_sec + retries * (interval_sec + timeout_sec) + engineSeconds;
+}

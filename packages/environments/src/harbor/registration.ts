@@ -1,0 +1,52 @@
+import { ConfigError, setting, z } from '@agentjet/core';
+import { defineEnvironment } from '@agentjet/rollout/inputs';
+
+export const harbor = defineEnvironment({
+  name: 'harbor',
+  summary: 'tasks in the format of Harbor, each in a container of its own',
+  section: z.strictObject({
+    engine: setting(z.enum(['auto', 'podman', 'docker']), 'auto', 'auto: podman if it works, or else docker'),
+    require_separate_verifier: setting(
+      z.boolean(),
+      false,
+      'true: refuse tasks whose verifier runs in the machine of the agent, because an agent with root can deceive it',
+    ),
+    guard_shared_verifier: setting(
+      z.boolean(),
+      true,
+      "end the agent's processes and empty /logs before a verifier in the agent's machine; false: as Harbor does, for tasks that leave a server running",
+    ),
+    count_model_time: setting(
+      z.boolean(),
+      false,
+      "whether waiting for the model counts towards the agent's time limit in task.toml",
+    ),
+    command_timeout: setting(z.number().positive().max(86_400), 300, 'seconds for one command of the agent'),
+    output_chars: setting(z.int().min(200).max(1_000_000), 20_000, 'longest result of a tool; the middle is left out'),
+    box_life: setting(
+      z.number().positive().max(1_000_000),
+      14_400,
+      'seconds after which a box ends by itself, if the task has no time limit that includes the model',
+    ),
+  }),
+  async open({ engine, commandTimeout, outputChars, boxLife, ...section }) {
+    const [{ boxEngines, findBoxEngine }, { openHarbor }] = await Promise.all([
+      import('@agentjet/sandbox/boxes'),
+      import('./harbor-environment.js'),
+    ]);
+    const found = findBoxEngine(engine === 'auto' ? boxEngines : [engine]);
+    if (typeof found === 'string')
+      throw new ConfigError(
+        'no_engine',
+        `environment.protocol is harbor, which needs podman or docker: ${found}. Install one of them and start it.`,
+      );
+    return openHarbor({
+      ...section,
+      engine: found,
+      commandSeconds: commandTimeout,
+      outputCharacters: outputChars,
+      lifeSeconds: boxLife,
+      onNotice: (message) => process.emitWarning(message, 'HarborNotice'),
+    });
+  },
+});

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { SandboxError } from '../code-runner.js';
+import { exitOf, lastLine } from '../process/watch-limits.js';
+import { askEngine, callEngine, checkRoom, endClient, spawnClient, type BoxEngine } from './engine.js';
+import { envArguments, execInBox, type ExecOptions, type ExecResult } from './exec-in-box.js';
+import { labelArguments, ownLabels } from './labels.js';
+
+/** A machine for one task: a container that lives across many commands. */
+
+export type BoxNetwork = 'public' | 'none';
+
+export type BoxOptions = {
+  /** An image that the engine already has. */
+  readonly image: string;
+  /** For people who look at the engine: the run, the episode, the task. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cpus?: number | undefined;
+  readonly memoryMegabytes?: number | undefined;
+  /** Default: 4096. */
+  readonly processes?: number;
+  /** The networks that the box needs at any time of its life. `setNetwork` chooses among them. */
+  readonly networks: readonly BoxNetwork[];
+  /** The box ends after this time, even if this process no longer exists. */
+  readonly lifeSeconds: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Every method rejects with SandboxError if the engine fails. */
+export interface Box {
+  readonly name: string;
+  exec(command: readonly string[], options: ExecOptions): Promise<ExecResult>;
+  /** Unpacks an archive in `folder`, which must exist. */
+  copyIn(archive: Readable, folder: string): Promise<void>;
+  /** Returns an archive of a file or folder, or null if the box does not have it. Also works after `stop`. */
+  copyOut<T>(path: string, read: (archive: Readable) => Promise<T>): Promise<T | null>;
+  setNetwork(network: BoxNetwork): Promise<void>;
+  isRunning(): Promise<boolean>;
+  /** Ends every process. Files remain. */
+  stop(): Promise<void>;
+  /** Ends every process and starts the box again with its files. */
+  restart(): Promise<void>;
+  /** Removes the box. A second call does nothing. */
+  remove(): Promise<void>;
+}
+
+const engineSeconds = 120;
+const copySeconds = 600;
+
+/** Starts a box. */
+export async function openBox(engine: BoxEngine, options: BoxOptions): Promise<Box> {
+  checkRoom(engine);
+  const name = `ajet-box-${randomUUID().slice(0, 13)}`;
+  const isOnline = options.networks.includes('public');
+  const box = new EngineBox(engine, { name, isOnline });
+  try {
+    await askEngine(engine, runArguments(name, options), {
+      seconds: engineSeconds,
+      env: options.env,
+      signal: options.signal,
+    });
+  } catch (error) {
+    await box.remove().catch(() => undefined);
+    throw error;
+  }
+  return box;
+}
+
+function runArguments(name: string, options: BoxOptions): readonly string[] {
+  const { image, labels = {}, env = {}, cpus, memoryMegabytes, processes = 4096, networks, lifeSeconds } = options;
+  const memory =
+    memoryMegabytes === undefined
+      ? []
+      : [`${memoryMegabytes}m`].flatMap((size) => ['--memory', size, '--memory-swap', size]);
+  return [
+    ...['run', '-d', '--name', name, '--pull', 'never', ...labelArguments({ ...ownLabels(), ...labels })],
+    ...(networks.includes('public') ? [] : ['--network', 'none']),
+    ...(cpus === undefined ? [] : ['--cpus', String(cpus)]),
+    ...memory,
+    ...['--pids-limit', String(processes)],
+    ...envArguments(env),
+    ...[image, 'sh', '-c', `exec sleep ${Math.ceil(lifeSeconds)}`],
+  ];
+}
+
+class EngineBox implements Box {
+  readonly name: string;
+  readonly #engine: BoxEngine;
+  #isOnline: boolean;
+  #removal: Promise<void> | undefined;
+
+  constructor(engine: BoxEngine, { name, isOnline }: { name: string; isOnline: boolean }) {
+    this.#engine = engine;
+    this.name = name;
+    this.#isOnline = isOnline;
+  }
+
+  async exec(command: readonly string[], options: ExecOptions): Promise<ExecResult> {
+    checkRoom(this.#engine);
+    const result = await execInBox(this.#engine, this.name, command, options);
+    if (!result.hasReported && !(await this.isRunning()))
+      throw new SandboxError('failed', `The box ${this.name} ended while a command was running in it.`);
+    checkRoom(this.#engine);
+    return result;
+  }
+
+  async copyIn(archive: Readable, folder: string): Promise<void> {
+    checkRoom(this.#engine);
+    // podman would give the files to the user of the image.
+    const owner = this.#engine.name === 'podman' ? ['--archive=false'] : [];
+    const broken = new Promise<never>((_, reject) => archive.once('error', reject));
+    const copied = this.#ask(['cp', ...owner, '-', `${this.name}:${folder}`], { seconds: copySeconds, stdin: archive });
+    await Promise.race([copied, broken]);
+  }
+
+  async copyOut<T>(path: string, read: (archive: Readable) => Promise<T>): Promise<T | null> {
+    const client = spawnClient(this.#engine, ['cp', `${this.name}:${path}`, '-'], { hasInput: false });
+    let said = '';
+    client.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
+    const stop = endClient(client, { seconds: copySeconds, signal: undefined });
+    const exited = exitOf(client);
+    try {
+      const made = await read(client.stdout);
+      const { status, signal } = await exited;
+      if (status === 0) return made;
+      return await this.#absent(path, said, signal);
+    } catch (error) {
+      client.kill('SIGKILL');
+      const { status } = await exited;
+      if (status === 0 || status === null) throw error;
+      return await this.#absent(path, said, null);
+    } finally {
+      stop();
+    }
+  }
+
+  /** Returns null if the engine said that the box does not have the file. Throws for every other reason. */
+  async #absent(path: string, said: string, signal: string | null): Promise<null> {
+    const why = lastLine(said) || (signal === null ? 'no answer' : `its client got ${signal}`);
+    const isMissing = /could not (be found|find the file)|no such file/i.test(why) && (await this.#exists());
+    if (isMissing) return null;
+    throw new SandboxError('failed', `${this.#engine.name} cannot copy ${path} out of a box: ${why}`);
+  }
+
+  async setNetwork(network: BoxNetwork): Promise<void> {
+    const isOnline = network === 'public';
+    if (isOnline === this.#isOnline) return;
+    const bridge = this.#engine.name === 'podman' ? 'podman' : 'bridge';
+    await this.#ask(['network', isOnline ? 'connect' : 'disconnect', bridge, this.name]);
+    this.#isOnline = isOnline;
+  }
+
+  async isRunning(): Promise<boolean> {
+    const { status, stdout } = await this.#call(['container', 'inspect', '--format', '{{.State.Running}}', this.name]);
+    return status === 0 && stdout.trim() === 'true';
+  }
+
+  async #exists(): Promise<boolean> {
+    return (await this.#call(['container', 'inspect', '--format', '{{.State.Running}}', this.name])).status === 0;
+  }
+
+  async stop(): Promise<void> {
+    await this.#ask(['stop', '-t', '0', this.name]);
+    if (await this.isRunning()) throw new SandboxError('failed', `${this.#engine.name} did not stop ${this.name}.`);
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.#ask(['start', this.name]);
+  }
+
+  remove(): Promise<void> {
+    this.#removal ??= removeBox(this.#engine, this.name);
+    return this.#removal;
+  }
+
+  #ask(args: readonly string[], call: { readonly seconds?: number; readonly stdin?: Readable } = {}): Promise<string> {
+    return askEngine(this.#engine, args, { seconds: engineSeconds, ...call });
+  }
+
+  #call(args: readonly string[]) {
+    return callEngine(this.#engine, args, { seconds: engineSeconds });
+  }
+}
+
+/** Removes a box and its anonymous volumes. Tries a second time, because an engine may still be starting the box. */
+export async function removeBox(engine: BoxEngine, name: string): Promise<void> {
+  // podman would wait ten seconds for the first process, which takes no signals.
+  const atOnce = engine.name === 'podman' ? ['--time', '0'] : [];
+  const args = ['rm', '--force', ...atOnce, '--volumes', name];
+  const first = await callEngine(engine, args, { seconds: engineSeconds }).catch(() => undefined);
+  const isGone = first?.status === 0 || /no such container|no container with name/i.test(first?.stderr ?? '');
+  if (!isGone) await askEngine(engine, args, { seconds: engineSeconds });
+}

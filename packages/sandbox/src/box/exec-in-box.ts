@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { SandboxError } from '../code-runner.js';
+import { exitOf, lastLine } from '../process/watch-limits.js';
+import { callEngine, endClient, feed, spawnClient, type BoxEngine } from './engine.js';
+import { MiddleCut } from './middle-cut.js';
+
+/**
+ * Runs one command in a box. A shell around the command reports its process and its end on the standard error of the
+ * client, so that a command that ended is never confused with a client or an engine that broke off.
+ */
+
+export type ExecOptions = {
+  /** A name or a number. Default: the user of the image. */
+  readonly user?: string | number | undefined;
+  /** Default: the folder of the image. */
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  /** The time limit of the command. Null: no limit. */
+  readonly seconds: number | null;
+  /** The middle of a longer output is left out. */
+  readonly outputCharacters: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type ExecResult = {
+  /** Null if the command ended the shell around it, or was ended at its time limit. */
+  readonly status: number | null;
+  /** Standard output and standard error, in the order of writing. */
+  readonly output: string;
+  /** True if the command was ended at its time limit. */
+  readonly isOutOfTime: boolean;
+  /** False if the command ended without a report, for example because it killed the shell around it. */
+  readonly hasReported: boolean;
+};
+
+/**
+ * `$0` is the mark, and `$1` the folder. The command's own errors go to standard output, so only this script writes to
+ * standard error. A command whose folder the agent has removed runs in `/`.
+ */
+const reporting =
+  'echo "$0 begins $$" >&2; [ -z "$1" ] || cd "$1" 2>/dev/null || cd /; shift; "$@" 2>&1; echo "$0 ended $?" >&2';
+
+/** What a command that has ended may have left in the pipe is read for this long. Its children may keep the pipe open. */
+const drainMs = 300;
+/** An engine may take this long to start a command. */
+const startSeconds = 60;
+
+export async function execInBox(
+  engine: BoxEngine,
+  box: string,
+  command: readonly string[],
+  options: ExecOptions,
+): Promise<ExecResult> {
+  const { stdin, seconds, outputCharacters, signal } = options;
+  signal?.throwIfAborted();
+  const mark = `box-${randomUUID()}`;
+  const client = spawnClient(engine, execArguments(box, command, options, mark), {
+    env: options.env,
+    hasInput: stdin !== undefined,
+  });
+  feed(client.stdin, stdin);
+  const output = new MiddleCut(outputCharacters);
+  client.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text));
+  const report = watchReport(mark);
+  let isOutOfTime = false;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = (): void => {
+    if (seconds === null) return;
+    timer = setTimeout(() => {
+      isOutOfTime = true;
+      client.kill('SIGKILL');
+    }, seconds * 1000);
+  };
+  client.stderr.setEncoding('utf8').on('data', (text: string) => {
+    const had = report.pid;
+    report.read(text);
+    if (had === undefined && report.pid !== undefined) limit();
+    if (report.status !== undefined) setTimeout(() => client.kill('SIGKILL'), drainMs).unref();
+  });
+  const starting = setTimeout(() => report.pid === undefined && client.kill('SIGKILL'), startSeconds * 1000);
+  const stop = endClient(client, { seconds: null, signal });
+  const exit = await exitOf(client);
+  clearTimeout(timer);
+  clearTimeout(starting);
+  const isAborted = stop() === 'aborted';
+  if ((isOutOfTime || isAborted) && report.pid !== undefined) await killGroup(engine, box, report.pid);
+  signal?.throwIfAborted();
+  const text = output.text();
+  if (report.status !== undefined)
+    return { status: report.status, output: text, isOutOfTime: false, hasReported: true };
+  if (isOutOfTime) return { status: null, output: text, isOutOfTime: true, hasReported: false };
+  if (report.pid === undefined || exit.status === null) throw brokenOff(engine, report.other, exit.signal);
+  return { status: null, output: text, isOutOfTime: false, hasReported: false };
+}
+
+function execArguments(
+  box: string,
+  command: readonly string[],
+  { user, cwd, env = {}, stdin }: ExecOptions,
+  mark: string,
+): readonly string[] {
+  return [
+    'exec',
+    ...(stdin === undefined ? [] : ['-i']),
+    ...(user === undefined ? [] : ['--user', String(user)]),
+    ...(cwd === undefined ? [] : ['--workdir', '/']),
+    ...envArguments(env),
+    ...[box, '/bin/sh', '-c', reporting, mark, cwd ?? '', ...command],
+  ];
+}
+
+/**
+ * Names the variables, so that their values come from the client's own environment and no list of processes shows them.
+ * A variable that the client itself uses is written out.
+ */
+export function envArguments(env: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(env).flatMap(([name, value]) => [
+    '--env',
+    process.env[name] === undefined ? name : `${name}=${value}`,
+  ]);
+}
+
+type Report = {
+  pid: string | undefined;
+  status: number | undefined;
+  other: string;
+  readonly read: (text: string) => void;
+};
+
+function watchReport(mark: string): Report {
+  let rest = '';
+  const report: Report = {
+    pid: undefined,
+    status: undefined,
+    other: '',
+    read: (text) => {
+      const lines = `${rest}${text}`.split('\n');
+      rest = (lines.pop() ?? '').slice(-1000);
+      for (const line of lines) {
+        const [, verb, value] = line.startsWith(mark) ? line.split(' ') : [];
+        if (verb === 'begins' && value !== undefined && /^\d+$/.test(value)) report.pid ??= value;
+        else if (verb === 'ended') report.status ??= Number(value);
+        else report.other = `${report.other}${line}\n`.slice(-2000);
+      }
+    },
+  };
+  return report;
+}
+
+/** Ends the command and everything in its process group. The shell's own `kill` is used, so the image needs no program. */
+async function killGroup(engine: BoxEngine, box: string, pid: string): Promise<void> {
+  const command = ['exec', '--user', '0', box, '/bin/sh', '-c', `kill -9 -${pid}`];
+  await callEngine(engine, command, { seconds: startSeconds }).catch(() => undefined);
+}
+
+function brokenOff({ name }: BoxEngine, said: string, signal: string | null): SandboxError {
+  const why = lastLine(said) || `its client ended${signal === null ? '' : ` with ${signal}`}`;
+  return new SandboxError('failed', `${name} exec broke off: ${why}`);
+}

@@ -1,0 +1,52 @@
+import { hostname } from 'node:os';
+import { describeSelf, isProcessAlive, ownPidSpace, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
+import { parseJsonObject } from '@agentjet/core';
+import { removeBox } from './box.js';
+import { askEngine, type BoxEngine } from './engine.js';
+
+/** Every box names the process that opened it, so that a later process can remove what a killed one left. */
+
+const ownerLabel = 'org.agentjet.owner';
+
+type Owner = ProcessIdentity & { readonly bootId: string };
+
+const bootId = readBootId();
+
+/** The labels of every box that this process opens. */
+export function ownLabels(): Readonly<Record<string, string>> {
+  const owner: Owner = { ...describeSelf(), bootId };
+  return { [ownerLabel]: JSON.stringify(owner) };
+}
+
+export function labelArguments(labels: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(labels).flatMap(([name, value]) => ['--label', `${name}=${value}`]);
+}
+
+const listSeconds = 60;
+
+/**
+ * Removes the boxes of processes of this machine that no longer exist, and returns how many there were. Boxes of other
+ * machines, of other containers, and of programs other than ours remain.
+ */
+export async function removeLeftBoxes(engine: BoxEngine): Promise<number> {
+  const label = engine.name === 'podman' ? 'index .Labels' : '.Label';
+  const format = `{{.ID}} {{${label} ${JSON.stringify(ownerLabel)}}}`;
+  const list = ['ps', '--all', '--no-trunc', '--filter', `label=${ownerLabel}`, '--format', format];
+  const lines = (await askEngine(engine, list, { seconds: listSeconds })).split('\n').filter((line) => line !== '');
+  const left = lines.map(readLine).filter(({ owner }) => owner !== undefined && isDead(owner));
+  for (const { id } of left) await removeBox(engine, id);
+  return left.length;
+}
+
+function readLine(line: string): { readonly id: string; readonly owner: Owner | undefined } {
+  const at = line.indexOf(' ');
+  const value = parseJsonObject(line.slice(at + 1)) as Partial<Owner> | undefined;
+  const isOwner = typeof value?.pid === 'number' && typeof value.host === 'string' && typeof value.bootId === 'string';
+  return { id: line.slice(0, at), owner: isOwner ? (value as Owner) : undefined };
+}
+
+function isDead(owner: Owner): boolean {
+  if (owner.host !== hostname()) return false;
+  if (owner.bootId !== bootId) return true;
+  return owner.space === ownPidSpace() && !isProcessAlive(owner);
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+(sleep 1; echo up > /run/ready) &
+exec "$@"

@@ -1,0 +1,3 @@
+#!/bin/bash
+set -e
+tail -n +3 /proc/net/dev | wc -l > /app/count.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+set -e
+tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' > /app/devices.txt
