@@ -54,9 +54,9 @@ export class Outage extends AgentJetError {
 
 /**
  * An environment refused an action. The agent caused it, and a workflow may catch it and show it to the agent. Codes:
- * `refused` (an action that the environment does not accept), `limit` (the agent reached a limit), `closed`. Two other
- * codes are not the agent's fault: `bad_answer` (the environment's answer cannot be used) and `not_opened` (it refuses
- * the task).
+ * `refused` (an action that the environment does not accept), `limit` (the agent reached a limit), `time_over` (the time
+ * of the agent is over, and the session can still be scored), `closed`. Two other codes are not the agent's fault:
+ * `bad_answer` (the environment's answer cannot be used) and `not_opened` (it refuses the task).
  */
 export class EnvironmentError extends AgentJetError {}
 

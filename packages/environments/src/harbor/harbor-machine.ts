@@ -23,7 +23,7 @@ export type OpenMachineOptions = {
   readonly signal: AbortSignal;
 };
 
-export const logFolders = ['/logs/agent', '/logs/verifier', '/logs/artifacts'] as const;
+const logFolders = ['/logs/agent', '/logs/verifier', '/logs/artifacts'] as const;
 
 /** Time that the engine may take in addition to the limits of the task. */
 export const engineSeconds = 240;
@@ -86,7 +86,7 @@ async function setUp(
     });
   if (spec.copiesFiles)
     await asOutage(engine.name, () => box.copyIn(packFolder(`${task.folder}/environment`, '.'), workdir));
-  const machine = { box, shell, workdir, hadTests: tests === 'yes' };
+  const machine: Machine = { box, shell, workdir, hadTests: tests === 'yes' };
   await waitUntilHealthy(machine, { spec, task, engine, signal });
   return machine;
 }

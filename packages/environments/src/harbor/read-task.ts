@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, TaskError, toErrorMessage } from '@agentjet/core';
 import { parse } from 'smol-toml';
@@ -261,10 +261,3 @@ export function resolveVariables(variables: Readonly<Record<string, string>>): R
     }),
   );
 }
-
-/** Whether the folder is a task. */
-export const isTaskFolder = async (folder: string): Promise<boolean> =>
-  stat(path.join(folder, 'task.toml')).then(
-    (found) => found.isFile(),
-    () => false,
-  );

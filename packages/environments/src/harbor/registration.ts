@@ -3,7 +3,7 @@ import { defineEnvironment } from '@agentjet/rollout/inputs';
 
 export const harbor = defineEnvironment({
   name: 'harbor',
-  summary: 'tasks in the format of Harbor, each in a container of its own',
+  summary: 'tasks in the format of Harbor, each in a separate container',
   section: z.strictObject({
     engine: setting(z.enum(['auto', 'podman', 'docker']), 'auto', 'auto: podman if it works, or else docker'),
     require_separate_verifier: setting(

@@ -90,8 +90,6 @@ export const taskSchema = z.object({
 
 export type TaskToml = z.output<typeof taskSchema>;
 export type EnvironmentToml = z.output<typeof environment>;
-export type HealthcheckToml = z.output<typeof healthcheck>;
-export type CollectToml = z.output<typeof collect>;
 
 /** Returns megabytes from the present key or the old one. */
 export function megabytesOf(present: number | null | undefined, old: string | null | undefined): number | undefined {

@@ -19,7 +19,7 @@ import { resolveVariables, type Artifact, type HarborTask } from './read-task.js
 import { ignoredIn } from './task-files.js';
 
 /**
- * Scores what an agent did. In a machine of its own, the verifier sees only the artifacts. In the agent's machine, every
+ * Scores what an agent did. On a separate machine, the verifier sees only the artifacts. In the agent's machine, every
  * process is ended first and the folders of logs are emptied. In both cases the machine is stopped before the verdict
  * is read.
  */
@@ -106,7 +106,7 @@ async function empty(
 async function verifySeparate(options: VerifyOptions): Promise<Verdict> {
   const { engine, task, machine, episodeId, signal, onBox } = options;
   const spec = task.verifier.machine;
-  if (spec === null) throw new Error('A shared verifier has no machine of its own.');
+  if (spec === null) throw new Error('A shared verifier has no separate machine.');
   await asOutage(engine.name, () => machine.box.stop());
   const second = await openMachine(engine, spec, {
     task,
@@ -155,7 +155,7 @@ async function copyArtifact(
     onNotice(`The agent left no ${source}, an artifact of task ${task.name}.`);
   if (refused.length > 0)
     onNotice(
-      `${refused.length} entries of ${source} did not reach the verifier of task ${task.name}: ${refused[0]} and others are links, devices or excluded.`,
+      `${refused.length} entries of ${source} did not reach the verifier of task ${task.name}: ${refused[0]} is a device or a link that leaves the artifact.`,
     );
 }
 

@@ -7,7 +7,7 @@ import {
   type Task,
   type Verdict,
 } from '@agentjet/core';
-import type { Environment, OpenSession, Session } from './environment.js';
+import type { Environment, OpenSession, Session, SessionLimits } from './environment.js';
 import { GuardedSession, type GuardOptions } from './guarded-session.js';
 
 /** The environment of a run, and the time limits of its calls. */
@@ -83,7 +83,9 @@ export class EpisodeSessions {
   async #open(task: Task, host: EnvironmentHost): Promise<GuardedSession> {
     const { environment } = host;
     const { signal, onLost, span, episodeId } = this.#options;
-    const { openTimeoutMs, ...timeouts } = await timeoutsOf(host, task);
+    const limits = environment.limits === undefined ? {} : await environment.limits(task);
+    this.#over.signal.throwIfAborted();
+    const { openTimeoutMs, ...timeouts } = timeoutsOf(host, limits);
     const name = environment.name ?? 'the environment';
     const number = this.#number++;
     const limit = new AbortController();
@@ -122,8 +124,8 @@ export class EpisodeSessions {
 }
 
 /** The time limits of the configuration, or longer ones that the environment wants for the task. */
-async function timeoutsOf({ environment, openTimeoutMs, callTimeoutMs }: EnvironmentHost, task: Task) {
-  const { open = 0, call = 0, evaluate = 0 } = (await environment.limits?.(task)) ?? {};
+function timeoutsOf({ openTimeoutMs, callTimeoutMs }: EnvironmentHost, limits: SessionLimits) {
+  const { open = 0, call = 0, evaluate = 0 } = limits;
   return {
     openTimeoutMs: Math.max(openTimeoutMs, open * 1000),
     callTimeoutMs: Math.max(callTimeoutMs, call * 1000),

@@ -350,6 +350,37 @@ describe('the verdict of the session', () => {
     expect(episode).toMatchObject({ status: 'failed', error: { outage: { source: 'environment' } } });
   });
 
+  it('is asked for if the time of the agent is over and the workflow does not catch it', async () => {
+    const over = new EnvironmentError('time_over', 'The 10 s of the agent are over.');
+    const { environment } = createCounter({
+      onStep: (action) => {
+        if (action === 'late') throw over;
+      },
+    });
+    const tooLong = async (_task: Task, tuner: Tuner) => {
+      const session = await tuner.openEnvironment(_task);
+      await session.step('on');
+      await session.step('late').catch((cause: unknown) => {
+        throw new Error('the framework failed', { cause });
+      });
+    };
+    expect(await run(tooLong, environment, { judge: judge(true) })).toMatchObject({ status: 'completed', reward: 0.5 });
+    expect(await run(tooLong, environment, { judge: judge(false) })).toMatchObject({ status: 'failed' });
+  });
+
+  it('may take as long as the environment wants for the task', async () => {
+    const { environment } = createCounter();
+    const slow: Environment = {
+      limits: ({ taskId }) => ({ open: 60, evaluate: taskId === 'a' ? 60 : 0 }),
+      open: async (...given) => ({
+        ...(await environment.open(...given)),
+        evaluate: () => new Promise((resolve) => setTimeout(resolve, 30, { reward: 1, isSuccess: true })),
+      }),
+    };
+    const limits = { judge: judge(true), callTimeoutMs: 5, openTimeoutMs: 5 };
+    expect(await run(half, limitSessions(slow, 1), limits)).toMatchObject({ status: 'completed', reward: 1 });
+  });
+
   it('is not requested if it is not needed', async () => {
     const { environment, seen } = createCounter();
     expect(await run(half, environment, { judge: judge(false) })).toMatchObject({ reward: -1 });

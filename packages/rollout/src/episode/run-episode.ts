@@ -1,6 +1,7 @@
 import {
   ConfigError,
   deriveSeed,
+  EnvironmentError,
   JudgeError,
   rejectOnAbort,
   type Task,
@@ -13,7 +14,7 @@ import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '..
 import { copyPlain } from './copy-plain.js';
 import type { AttemptKeeper } from './attempts.js';
 import { outageOf } from '../outage/outage-of.js';
-import { toReadable } from '../outage/readable-error.js';
+import { errorChain, toReadable } from '../outage/readable-error.js';
 import { toEpisodeError } from './episode-error.js';
 import { judgeAgain } from './judge-again.js';
 import { isTimeout, lateEnvironment, lateJudge } from './late-verdict.js';
@@ -185,7 +186,17 @@ async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): 
   const workflow = createWorkflow(options.workflow);
   const tuner = open.createTuner(resolveTrainableTargets(options.trainableTargets, workflow));
   // The workflow gets a copy, because its changes to the task must not reach siblings, the judge or the next epoch.
-  return workflow.execute(copyPlain(task), tuner);
+  try {
+    return await workflow.execute(copyPlain(task), tuner);
+  } catch (error) {
+    if (options.judge?.needsEnvironment === true && isTimeOver(error)) return {};
+    throw error;
+  }
+}
+
+/** Whether the agent used up the time that the environment gave it. What it did until then is scored. */
+function isTimeOver(thrown: unknown): boolean {
+  return errorChain(thrown).some((error) => error instanceof EnvironmentError && error.code === 'time_over');
 }
 
 type Scoring = {

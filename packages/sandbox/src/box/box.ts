@@ -5,6 +5,7 @@ import { exitOf, lastLine } from '../process/watch-limits.js';
 import { askEngine, callEngine, checkRoom, endClient, spawnClient, type BoxEngine } from './engine.js';
 import { envArguments, execInBox, type ExecOptions, type ExecResult } from './exec-in-box.js';
 import { labelArguments, ownLabels } from './labels.js';
+import { removeBox } from './remove-box.js';
 
 /** A machine for one task: a container that lives across many commands. */
 
@@ -74,13 +75,23 @@ function runArguments(name: string, options: BoxOptions): readonly string[] {
       ? []
       : [`${memoryMegabytes}m`].flatMap((size) => ['--memory', size, '--memory-swap', size]);
   return [
-    ...['run', '-d', '--name', name, '--pull', 'never', ...labelArguments({ ...ownLabels(), ...labels })],
+    'run',
+    '-d',
+    '--name',
+    name,
+    '--pull',
+    'never',
+    ...labelArguments({ ...ownLabels(), ...labels }),
     ...(networks.includes('public') ? [] : ['--network', 'none']),
     ...(cpus === undefined ? [] : ['--cpus', String(cpus)]),
     ...memory,
-    ...['--pids-limit', String(processes)],
+    '--pids-limit',
+    String(processes),
     ...envArguments(env),
-    ...[image, 'sh', '-c', `exec sleep ${Math.ceil(lifeSeconds)}`],
+    image,
+    'sh',
+    '-c',
+    `exec sleep ${Math.ceil(lifeSeconds)}`,
   ];
 }
 
@@ -182,14 +193,4 @@ class EngineBox implements Box {
   #call(args: readonly string[]) {
     return callEngine(this.#engine, args, { seconds: engineSeconds });
   }
-}
-
-/** Removes a box and its anonymous volumes. Tries a second time, because an engine may still be starting the box. */
-export async function removeBox(engine: BoxEngine, name: string): Promise<void> {
-  // podman would wait ten seconds for the first process, which takes no signals.
-  const atOnce = engine.name === 'podman' ? ['--time', '0'] : [];
-  const args = ['rm', '--force', ...atOnce, '--volumes', name];
-  const first = await callEngine(engine, args, { seconds: engineSeconds }).catch(() => undefined);
-  const isGone = first?.status === 0 || /no such container|no container with name/i.test(first?.stderr ?? '');
-  if (!isGone) await askEngine(engine, args, { seconds: engineSeconds });
 }

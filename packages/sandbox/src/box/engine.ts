@@ -114,7 +114,7 @@ export async function askEngine(engine: BoxEngine, args: readonly string[], call
   throw new SandboxError('failed', `${engine.name} ${args[0]} failed: ${said}`);
 }
 
-/** Starts a client of the engine in a process group of its own, so that Ctrl-C reaches this process alone. */
+/** Starts a client of the engine in a separate process group, so that Ctrl-C reaches this process alone. */
 export function spawnClient(
   { program }: BoxEngine,
   args: readonly string[],

@@ -106,7 +106,13 @@ function execArguments(
     ...(user === undefined ? [] : ['--user', String(user)]),
     ...(cwd === undefined ? [] : ['--workdir', '/']),
     ...envArguments(env),
-    ...[box, '/bin/sh', '-c', reporting, mark, cwd ?? '', ...command],
+    box,
+    '/bin/sh',
+    '-c',
+    reporting,
+    mark,
+    cwd ?? '',
+    ...command,
   ];
 }
 

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { describeSelf, isProcessAlive, ownPidSpace, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { parseJsonObject } from '@agentjet/core';
-import { removeBox } from './box.js';
 import { askEngine, type BoxEngine } from './engine.js';
+import { removeBox } from './remove-box.js';
 
 /** Every box names the process that opened it, so that a later process can remove what a killed one left. */
 

@@ -106,9 +106,9 @@ export function cleanArchive(
       const { header } = entry;
       const below = withoutFirst(header.name);
       const moved = { ...header, name: below === '' ? target : `${target}/${below}`, uid: 0, gid: 0, pax: null };
-      const isKept =
-        isHarmless(header, below) && (below === '' || !leaves(header.type === 'directory' ? `${below}/` : below));
-      if (!isKept) refused.push(header.name);
+      const isLeft = below !== '' && leaves(header.type === 'directory' ? `${below}/` : below);
+      const isKept = !isLeft && isHarmless(header, below);
+      if (!isKept && !isLeft) refused.push(header.name);
       if (!isKept || header.type !== 'file') {
         if (isKept) pack.entry({ ...moved, mode: (header.mode ?? 0o755) & 0o777, ...linkOf(header, target) });
         entry.resume();

@@ -1,0 +1,250 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { EnvironmentError, EnvironmentOutage } from '@agentjet/core';
+import { SandboxError } from '@agentjet/sandbox';
+import { listArchive, packFolder, type Box, type ExecOptions, type ExecResult } from '@agentjet/sandbox/boxes';
+import { afterAll, describe, expect, it } from 'vitest';
+import { HarborSession, type HarborSettings } from './harbor-session.js';
+import { readHarborTask } from './read-task.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'session-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const engine = { name: 'podman', program: '/none', folder: null } as const;
+const settings: HarborSettings = {
+  guardSharedVerifier: true,
+  countModelTime: false,
+  commandSeconds: 60,
+  outputCharacters: 1000,
+  onNotice: () => undefined,
+};
+
+type Answer = Partial<ExecResult> | Error;
+
+/** A box in memory. It writes down what happens to it. `files` is what the verifier leaves. */
+class MemoryBox implements Box {
+  readonly name = 'b';
+  readonly log: string[] = [];
+  readonly files: Record<string, string>;
+  answer: (command: string, options: ExecOptions) => Answer = (command) =>
+    command.includes('test-stdout') ? { output: 'has-room\n' } : {};
+  /** What is in the folders after they were emptied. */
+  left: readonly string[] = [];
+
+  constructor(files: Record<string, string> = {}) {
+    this.files = files;
+  }
+
+  async exec(command: readonly string[], options: ExecOptions): Promise<ExecResult> {
+    const text = command.join(' ');
+    this.log.push(`exec ${options.user ?? '-'} ${text.includes('test-stdout') ? 'test.sh' : text}`);
+    const answer = this.answer(text, options);
+    if (answer instanceof Error) throw answer;
+    return { status: 0, output: '', isOutOfTime: false, hasReported: true, ...answer };
+  }
+
+  async copyIn(archive: Parameters<Box['copyIn']>[0], folder: string): Promise<void> {
+    this.log.push(`in ${folder}: ${(await listArchive(archive)).map(({ name }) => name).join(' ')}`);
+  }
+
+  async copyOut<T>(file: string, read: Parameters<Box['copyOut']>[1]): Promise<T | null> {
+    const folder = mkdtempSync(path.join(root, 'out-'));
+    if (file.startsWith('/logs/verifier/')) {
+      this.log.push(`out ${file}`);
+      const text = this.files[path.basename(file)];
+      if (text === undefined) return null;
+      writeFileSync(path.join(folder, 'f'), text);
+      return (await read(packFolder(path.join(folder, 'f'), 'f'))) as T;
+    }
+    this.log.push(`check ${file}`);
+    if (file === '/tests') return null;
+    for (const name of this.left) writeFileSync(path.join(folder, name), '');
+    return (await read(packFolder(folder, 'verifier'))) as T;
+  }
+
+  setNetwork = async (network: string): Promise<void> => void this.log.push(`network ${network}`);
+  isRunning = async (): Promise<boolean> => true;
+  stop = async (): Promise<void> => void this.log.push('stop');
+  restart = async (): Promise<void> => void this.log.push('restart');
+  remove = async (): Promise<void> => void this.log.push('remove');
+}
+
+async function openSession(box: MemoryBox, toml = '', more: Partial<HarborSettings> = {}): Promise<HarborSession> {
+  const folder = mkdtempSync(path.join(root, 'task-'));
+  for (const [name, text] of Object.entries({
+    'task.toml': toml,
+    'instruction.md': 'Do it.',
+    'environment/Dockerfile': 'FROM x',
+    'tests/test.sh': 'true',
+    'solution/solve.sh': 'true',
+  })) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  }
+  const machine = { box, shell: 'bash', workdir: '/app', hadTests: false } as const;
+  const task = await readHarborTask(folder);
+  return new HarborSession(machine, { engine, task, episodeId: 'e', settings: { ...settings, ...more } });
+}
+
+const verdictOf = async (files: Record<string, string>) => (await openSession(new MemoryBox(files))).evaluate();
+
+describe('the tools of a task', () => {
+  it('run as the user of the task, in its folder, and show output and status', async () => {
+    const box = new MemoryBox();
+    const seen: ExecOptions[] = [];
+    box.answer = (_command, options) => {
+      seen.push(options);
+      return { status: 2, output: 'no\n' };
+    };
+    const session = await openSession(box, '[agent]\nuser = "worker"');
+    expect(session.observation.text).toBe('Do it.');
+    expect(session.tools.map(({ name }) => name)).toEqual(['bash', 'read', 'write']);
+    expect(await session.call('bash', { command: 'make', timeout: 7 })).toEqual({
+      text: 'no\n[exit code 2]',
+      data: { output: 'no\n', status: 2 },
+      isError: true,
+    });
+    expect(await session.call('read', { path: 'a', offset: 3, limit: 2 })).toEqual({ text: 'no', isError: true });
+    await session.call('write', { path: 'd/f', content: 'text' });
+    expect(seen[0]).toMatchObject({ user: 'worker', cwd: '/app', seconds: 7 });
+    expect(seen[2]).toMatchObject({ stdin: 'text', seconds: 60 });
+    expect(box.log[0]).toBe('exec worker bash -c make');
+  });
+
+  it.each([
+    ['bash', {}, 'command is undefined'],
+    ['bash', { command: 'a', timeout: 'soon' }, 'timeout is "soon"'],
+    ['read', { path: 'a', offset: 0 }, 'offset is 0'],
+    ['write', { path: 'a' }, 'content is undefined'],
+    ['rm', {}, 'There is no tool "rm"'],
+  ])('refuse %s %j', async (tool, args, message) => {
+    const session = await openSession(new MemoryBox());
+    await expect(session.call(tool, args)).rejects.toThrow(message);
+    await expect(session.call(tool, args)).rejects.toThrow(EnvironmentError);
+  });
+
+  it('are lost with the engine', async () => {
+    const box = new MemoryBox();
+    box.answer = () => new SandboxError('failed', 'podman exec broke off');
+    await expect((await openSession(box)).call('bash', { command: 'a' })).rejects.toThrow(EnvironmentOutage);
+  });
+
+  it('end with the time of the agent, and the task is scored as it is', async () => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    const seconds: (number | null)[] = [];
+    const usual = box.answer;
+    box.answer = (command, options) => {
+      if (command.includes('bash')) seconds.push(options.seconds);
+      return command.includes('bash') ? { status: null, isOutOfTime: true } : usual(command, options);
+    };
+    const session = await openSession(box, '[agent]\ntimeout_sec = 5', { countModelTime: true });
+    expect((await session.call('bash', { command: 'a' })).text).toMatch(/^\[The command was ended after [\d.]+ s\.\]$/);
+    expect(seconds[0]).toBeLessThanOrEqual(5);
+    const late = await openSession(box, '[agent]\ntimeout_sec = 0.000001', { countModelTime: true });
+    await expect(late.call('bash', { command: 'b' })).rejects.toMatchObject({ code: 'time_over' });
+    expect(await late.evaluate()).toEqual({ reward: 1, isSuccess: true });
+    await expect(late.call('bash', { command: 'b' })).rejects.toMatchObject({ code: 'closed' });
+  });
+});
+
+describe('a verifier in the machine of the agent', () => {
+  it('runs after every process of the agent has ended, and is stopped before its verdict is read', async () => {
+    const box = new MemoryBox({ 'reward.txt': '0.5\n' });
+    const session = await openSession(box, '[verifier]\nuser = "judge"\n[agent]\nnetwork_mode = "no-network"');
+    expect(await session.evaluate()).toEqual({ reward: 0.5, isSuccess: false });
+    const folders = '/logs/agent /logs/verifier';
+    expect(box.log).toEqual([
+      'restart',
+      `exec 0 /bin/sh -c rm -rf ${folders} /tests && mkdir -p ${folders} && chmod 777 ${folders}`,
+      'check /logs/agent',
+      'check /logs/verifier',
+      'check /tests',
+      'network public',
+      'in /: tests tests/test.sh',
+      'exec 0 /bin/sh -c chmod +x /tests/test.sh',
+      'exec judge test.sh',
+      'stop',
+      'out /logs/verifier/reward.json',
+      'out /logs/verifier/reward.txt',
+    ]);
+    await session.close();
+    await session.close();
+    expect(box.log.filter((line) => line === 'remove')).toHaveLength(1);
+  });
+
+  it('gives no verdict if the folders cannot be emptied', async () => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    box.left = ['reward.json'];
+    await expect((await openSession(box)).evaluate()).rejects.toThrow('could not be emptied');
+    const unguarded = await openSession(box, '', { guardSharedVerifier: false });
+    expect(await unguarded.evaluate()).toMatchObject({ reward: 1 });
+  });
+
+  it.each<[string, Answer]>([
+    ['did not end in 600 s', { status: null, isOutOfTime: true, hasReported: false }],
+    ['was killed', { status: null, hasReported: false }],
+    ['has no room left', { output: '' }],
+    ['podman exec broke off', new SandboxError('failed', 'podman exec broke off')],
+  ])('gives no verdict if it %s', async (message, answer) => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    box.answer = (command) => (command.includes('test-stdout') ? answer : {});
+    const verdict = (await openSession(box)).evaluate();
+    await expect(verdict).rejects.toThrow(message);
+    await expect(verdict).rejects.toThrow(EnvironmentOutage);
+  });
+
+  it('reports a command of verifier.collect that fails', async () => {
+    const notices: string[] = [];
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    const usual = box.answer;
+    box.answer = (command, options) =>
+      command === 'sh -c dump' ? { status: 1, output: 'no db\n' } : usual(command, options);
+    const toml = '[task]\nname = "o/n"\n[[verifier.collect]]\ncommand = "dump"\nuser = 7';
+    const session = await openSession(box, toml, { onNotice: (message) => notices.push(message) });
+    expect(await session.evaluate()).toMatchObject({ reward: 1 });
+    expect(box.log[0]).toBe('exec 7 sh -c dump');
+    expect(notices).toEqual(['A command of verifier.collect of task o/n failed: dump (no db)']);
+  });
+});
+
+describe('a verdict', () => {
+  it.each<[Record<string, string>, object]>([
+    [{ 'reward.txt': '1' }, { reward: 1, isSuccess: true }],
+    [{ 'reward.txt': ' -0.25\n' }, { reward: -0.25, isSuccess: false }],
+    [
+      { 'reward.json': '0.75', 'reward.txt': '1' },
+      { reward: 0.75, isSuccess: false },
+    ],
+    [{ 'reward.json': '{"reward": 1}' }, { reward: 1, isSuccess: true }],
+    [
+      { 'reward.json': '{"reward": 1, "style": 0.5}' },
+      { reward: 1, isSuccess: true, rewards: { reward: 1, style: 0.5 }, parts: { reward: 1, style: 0.5 } },
+    ],
+    [
+      { 'reward.json': '{"tests": 1, "style": 0}' },
+      { reward: 0.5, isSuccess: false, rewards: { tests: 1, style: 0 }, parts: { tests: 1, style: 0 } },
+    ],
+  ])('is read from %j', async (files, verdict) => {
+    expect(await verdictOf(files)).toEqual(verdict);
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{}, 'The verifier wrote neither reward.json nor reward.txt.'],
+    [{ 'test-stdout.txt': 'x\npytest: not found\n' }, 'Its last line was "pytest: not found"'],
+    [{ 'reward.txt': '' }, 'wrote "" to reward.txt'],
+    [{ 'reward.txt': 'NaN' }, 'wrote "NaN"'],
+    [{ 'reward.txt': '1e309' }, 'wrote "1e309"'],
+    [{ 'reward.txt': '1 0' }, 'wrote "1 0"'],
+    [{ 'reward.txt': '1'.repeat(5_000_000) }, 'more than 1000000 bytes'],
+    [{ 'reward.json': '{}' }, 'wrote "{}" to reward.json'],
+    [{ 'reward.json': '{"reward": "1"}' }, 'to reward.json'],
+    [{ 'reward.json': '{"reward": 1e309}' }, 'to reward.json'],
+    [{ 'reward.json': '[1]' }, 'to reward.json'],
+    [{ 'reward.json': '', 'reward.txt': '1' }, 'wrote "" to reward.json'],
+  ])('is an outage instead of a number if the verifier leaves %j', async (files, message) => {
+    const verdict = verdictOf(files);
+    await expect(verdict).rejects.toThrow(message);
+    await expect(verdict).rejects.toThrow(EnvironmentOutage);
+  });
+});

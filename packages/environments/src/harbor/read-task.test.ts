@@ -1,0 +1,263 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { TaskError, type Task } from '@agentjet/core';
+import { afterAll, expect, it } from 'vitest';
+import { excludedBy } from './excluded-by.js';
+import { readHarborTask, resolveVariables, withoutCanary } from './read-task.js';
+import { createHarborReader } from './reader.js';
+import { ignoredIn } from './task-files.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'harbor-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+
+/** Writes a task. `more` has further files, and null removes one. */
+function writeTask(toml = '', more: Readonly<Record<string, string | null>> = {}, parent = root): string {
+  const folder = path.join(parent, `task-${++count}`);
+  const files = {
+    'task.toml': toml,
+    'instruction.md': 'Do it.\n',
+    'environment/Dockerfile': 'FROM x\n',
+    'tests/test.sh': 'true\n',
+    ...more,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    if (text === null) continue;
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+it('reads every key that it honours', async () => {
+  const folder = writeTask(
+    `schema_version = "1.4"
+     artifacts = ["/app/out", { source = "data", exclude = ["*.log"] }]
+     [task]
+     name = "org/name"
+     [metadata]
+     level = 3
+     [agent]
+     timeout_sec = 90.5
+     user = 1000
+     network_mode = "no-network"
+     [verifier]
+     timeout_sec = 7
+     user = "judge"
+     env = { A = "b" }
+     [[verifier.collect]]
+     command = "dump"
+     [environment]
+     cpus = 0.5
+     memory_mb = 300
+     storage_mb = 1000
+     workdir = "/w"
+     skills_dir = "/skills"
+     unknown_key = 1
+     [environment.env]
+     C = "d"
+     [environment.healthcheck]
+     command = "ok"
+     [solution.env]
+     S = "t"`,
+    { 'instruction.md': '<!-- benchmark CANARY 1 -->\n# canary 2\n\nDo it.\n' },
+  );
+  expect(await readHarborTask(folder)).toMatchObject({
+    name: 'org/name',
+    instruction: 'Do it.\n',
+    metadata: { level: 3 },
+    skillsFolder: '/skills',
+    machine: {
+      build: { folder: path.join(folder, 'environment') },
+      image: null,
+      copiesFiles: false,
+      buildSeconds: 600,
+      cpus: 0.5,
+      memoryMegabytes: 300,
+      storageMegabytes: 1000,
+      network: 'public',
+      env: { C: 'd' },
+      workdir: '/w',
+      healthcheck: { command: 'ok', interval_sec: 5, timeout_sec: 30, retries: 3 },
+    },
+    agent: { seconds: 90.5, user: 1000, network: 'none' },
+    verifier: {
+      seconds: 7,
+      user: 'judge',
+      env: { A: 'b' },
+      network: 'public',
+      collect: [{ command: 'dump', service: 'main', timeout_sec: 60 }],
+      machine: null,
+    },
+    artifacts: [
+      { source: '/app/out', exclude: [] },
+      { source: 'data', exclude: ['*.log'] },
+    ],
+    solutionEnv: { S: 't' },
+  });
+});
+
+it('reads the keys of older versions', async () => {
+  const toml = 'version = "1.0"\n[environment]\nmemory = "2G"\nstorage = "512M"\nallow_internet = false';
+  expect(await readHarborTask(writeTask(toml))).toMatchObject({
+    machine: { memoryMegabytes: 2048, storageMegabytes: 512, network: 'none' },
+    agent: { seconds: null, network: 'none' },
+    verifier: { seconds: 600, network: 'none' },
+  });
+});
+
+it('finds the machine of a separate verifier', async () => {
+  const separate = '[verifier]\nenvironment_mode = "separate"\n';
+  const environment = '[environment]\ncpus = 2\n';
+  const copy = await readHarborTask(writeTask(separate + environment));
+  expect(copy.verifier).toMatchObject({ machine: copy.machine, hasTests: false });
+  const own = writeTask(separate + environment, { 'tests/Dockerfile': 'FROM y\n', 'tests/test.sh': null });
+  expect((await readHarborTask(own)).verifier).toMatchObject({
+    machine: { build: { folder: path.join(own, 'tests') }, cpus: 2, copiesFiles: false },
+    hasTests: true,
+  });
+  const named = writeTask('[verifier.environment]\ndocker_image = "v"\ncpus = 1\nnetwork_mode = "no-network"');
+  expect((await readHarborTask(named)).verifier).toMatchObject({
+    machine: { image: 'v', build: null, cpus: 1 },
+    hasTests: true,
+    network: 'none',
+  });
+  const limits = writeTask('[environment]\ndocker_image = "agent"\n[verifier.environment]\nmemory_mb = 64');
+  expect((await readHarborTask(limits)).verifier).toMatchObject({
+    machine: { image: 'agent', memoryMegabytes: 64 },
+    hasTests: false,
+  });
+});
+
+it('copies loose files only if no Dockerfile does', async () => {
+  const image = '[environment]\ndocker_image = "i"';
+  const read = async (more: Record<string, string | null>) => (await readHarborTask(writeTask(image, more))).machine;
+  expect(await read({})).toMatchObject({ image: 'i', build: null, copiesFiles: false });
+  expect(await read({ 'environment/Dockerfile': null, 'environment/a': '' })).toMatchObject({ copiesFiles: true });
+});
+
+it.each<[string, string, Record<string, string | null>?]>([
+  ['has 2 steps', '[[steps]]\nname = "a"\n[[steps]]\nname = "b"'],
+  ['trajectory.json', '', { 'trajectory.json': '{}' }],
+  ['docker-compose.yaml describes several machines', '', { 'environment/docker-compose.yaml': '' }],
+  ['environment.os is "Windows"', '[environment]\nos = "Windows"'],
+  ['environment.gpus is 1', '[environment]\ngpus = 1'],
+  ['environment.gpu_types is H100', '[environment]\ngpu_types = ["H100"]'],
+  ['environment.tpu is set', '[environment]\ntpu = { type = "v4", topology = "2x2" }'],
+  ['environment.mcp_servers has 1 servers', '[[environment.mcp_servers]]\nname = "m"\nurl = "http://m"'],
+  ['environment.network_mode is allowlist', '[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["a.b"]'],
+  ['agent.network_mode is allowlist', '[agent]\nnetwork_mode = "allowlist"'],
+  ['verifier.environment.gpus is 2', '[verifier.environment]\ngpus = 2'],
+  [
+    'verifier.environment_mode is "shared"',
+    '[verifier]\nenvironment_mode = "shared"\n[verifier.environment]\ncpus = 1',
+  ],
+  ['verifier.collect names the service "db"', '[[verifier.collect]]\ncommand = "x"\nservice = "db"'],
+  ['artifacts names the service "db"', 'artifacts = [{ source = "/x", service = "db" }]'],
+  ['artifacts has the source "/a/../b"', 'artifacts = ["/a/../b"]'],
+  ['needs the environment variable AJET_NOT_SET', '[verifier.env]\nKEY = "${AJET_NOT_SET}"'],
+  ['it has no tests/test.sh', '', { 'tests/test.sh': null, 'tests/a': '' }],
+  ['leaves out tests/test.sh', '', { '.harborignore': '*.sh\n' }],
+  ['neither environment/Dockerfile nor docker_image', '', { 'environment/Dockerfile': null }],
+  ['verifier.timeout_sec is -1', '[verifier]\ntimeout_sec = -1'],
+  ['environment.memory is "much"', '[environment]\nmemory = "much"'],
+  ['is not TOML', 'a = '],
+  ['instruction.md cannot be read', '', { 'instruction.md': null }],
+])('refuses a task and says: %s', async (message, toml, files) => {
+  const thrown = await readHarborTask(writeTask(toml, files)).catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(TaskError);
+  expect(String(thrown)).toContain(message);
+});
+
+it('refuses links that leave the task', async () => {
+  const folder = writeTask();
+  symlinkSync('/etc/passwd', path.join(folder, 'tests', 'secret'));
+  await expect(readHarborTask(folder)).rejects.toThrow('The symlink tests/secret of the task');
+});
+
+it('gives another digest if any file differs', async () => {
+  const folder = writeTask('', { 'solution/solve.sh': 'a' });
+  const before = await readHarborTask(folder);
+  expect((await readHarborTask(folder)).digest).toBe(before.digest);
+  writeFileSync(path.join(folder, 'solution', 'solve.sh'), 'b');
+  const after = await readHarborTask(folder);
+  expect(after.digest).not.toBe(before.digest);
+  expect(after.machine.build?.digest).toBe(before.machine.build?.digest);
+});
+
+it('fills in variables of this process', () => {
+  process.env['AJET_TEST_SET'] = 'here';
+  expect(resolveVariables({ a: '${AJET_TEST_SET}', b: '${AJET_TEST_UNSET:-else}', c: 'x ${AJET_TEST_SET}' })).toEqual({
+    a: 'here',
+    b: 'else',
+    c: 'x ${AJET_TEST_SET}',
+  });
+  delete process.env['AJET_TEST_SET'];
+  expect(() => resolveVariables({ a: '${AJET_TEST_SET}' })).toThrow('AJET_TEST_SET, which is not set');
+});
+
+it('removes marks at the top of an instruction only', () => {
+  expect(withoutCanary('# Canary x\n\n# Title\n# canary\n')).toBe('# Title\n# canary\n');
+});
+
+it('leaves out what .harborignore names, in the folder and below', () => {
+  const folder = writeTask('', {
+    '.harborignore': '*.tmp\n',
+    'tests/.harborignore': 'data/\n!keep.tmp\n',
+    'tests/sub/.harborignore': '/own\n',
+  });
+  const isLeft = ignoredIn(folder, 'tests');
+  const left = ['a.tmp', 'data/', 'sub/own', 'sub/.harborignore', 'keep.tmp', 'own', 'test.sh', 'sub/'].filter(isLeft);
+  expect(left).toEqual(['a.tmp', 'data/', 'sub/own', 'sub/.harborignore']);
+});
+
+it('excludes as tar does', () => {
+  const isLeft = excludedBy(['*.log', 'cache', './top.txt', 'a/b?', 'x[0-9]/']);
+  const paths = ['a.log', 'd/e.log', 'cache/', 'd/cache/f', 'top.txt', 'd/top.txt', 'a/bc', 'x1/', 'keep', 'logs'];
+  expect(paths.filter(isLeft)).toEqual(['a.log', 'd/e.log', 'cache/', 'd/cache/f', 'top.txt', 'a/bc', 'x1/']);
+});
+
+async function listTasks(options: Partial<Parameters<typeof createHarborReader>[0]>): Promise<readonly Task[]> {
+  const notices: string[] = [];
+  const reader = createHarborReader({
+    training: null,
+    validation: null,
+    unsupported: 'error',
+    onNotice: (message) => notices.push(message),
+    ...options,
+  });
+  const tasks: Task[] = [];
+  for await (const task of reader.trainingTasks()) tasks.push(task);
+  tasks.push(...notices.map((mainQuery) => ({ taskId: 'notice', mainQuery, initMessages: [], metadata: {} })));
+  return tasks;
+}
+
+it('gives the tasks of a folder without their tests and solutions', async () => {
+  const set = path.join(root, 'set', 'org');
+  const folder = writeTask('[task]\nname = "o/n"\n[agent]\ntimeout_sec = 5', { 'tests/test.sh': 'SECRET' }, set);
+  const [task, ...others] = await listTasks({ training: path.dirname(set) });
+  expect(task).toMatchObject({
+    taskId: `org/${path.basename(folder)}`,
+    mainQuery: 'Do it.\n',
+    metadata: { harbor: { name: 'o/n', agent: { timeout_sec: 5 }, verifier: { mode: 'shared' } } },
+  });
+  expect(others).toEqual([]);
+  expect(JSON.stringify(task)).not.toContain('SECRET');
+});
+
+it('stops at a task that cannot be run, or leaves it out and says so', async () => {
+  const set = path.join(root, 'mixed');
+  writeTask('', {}, set);
+  writeTask('[environment]\ngpus = 8', {}, set);
+  await expect(listTasks({ training: set })).rejects.toThrow('environment.gpus is 8');
+  const tasks = await listTasks({ training: set, unsupported: 'leave_out' });
+  expect(tasks).toHaveLength(2);
+  expect(tasks[1]?.mainQuery).toMatch(/^1 of 2 tasks of .* are left out. The first: .*gpus is 8/);
+});
+
+it('says so if a folder has no task', async () => {
+  await expect(listTasks({ training: path.join(root, 'nowhere') })).rejects.toThrow('does not exist');
+  mkdirSync(path.join(root, 'none'));
+  await expect(listTasks({ training: path.join(root, 'none') })).rejects.toThrow('no folder in it has a task.toml');
+});

@@ -1,0 +1,207 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describeSelf, readBootId } from '@agentjet/core/processes';
+import { afterAll, describe, expect, it } from 'vitest';
+import { scriptEngine } from '../testing/scripted-engine.js';
+import { openBox } from './box.js';
+import { prepareImage } from './build-image.js';
+import { findBoxEngine } from './engine.js';
+import { removeLeftBoxes } from './labels.js';
+import { cleanArchive, listArchive, packFile, packFolder, readOnlyFile } from './tar.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'boxes-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const options = { image: 'i', networks: ['none'], lifeSeconds: 60 } as const;
+const limits = { seconds: 10, outputCharacters: 1000 };
+const shell = (script: string) => ['sh', '-c', script];
+
+describe.skipIf(process.platform === 'win32')('a box', () => {
+  it('starts with its limits and labels, ends by itself, and hides the values of variables', async () => {
+    const { engine, calls } = scriptEngine(folder);
+    const box = await openBox(engine, {
+      ...options,
+      cpus: 1.5,
+      memoryMegabytes: 64,
+      env: { KEY: 'secret' },
+      labels: { 'org.agentjet.task': 't' },
+    });
+    const [started = ''] = calls();
+    for (const part of [
+      '--network none',
+      '--cpus 1.5',
+      '--memory 64m --memory-swap 64m',
+      '--env KEY',
+      'exec sleep 60',
+      '--label org.agentjet.task=t',
+      `"pid":${process.pid}`,
+    ])
+      expect(started).toContain(part);
+    expect(started).not.toContain('secret');
+    await box.remove();
+    await box.remove();
+    expect(calls().filter((call) => call.startsWith('rm '))).toEqual([`rm --force --time 0 --volumes ${box.name}`]);
+  });
+
+  it('is removed again if it cannot be started', async () => {
+    const { engine, calls, on } = scriptEngine(folder);
+    on('run', 'echo "Error: no space left on device" >&2; exit 125');
+    await expect(openBox(engine, options)).rejects.toThrow('podman run failed: Error: no space left on device');
+    expect(calls().at(-1)).toMatch(/^rm --force/);
+  });
+
+  it('returns the output and the status of a command, without the middle of a long output', async () => {
+    const box = await openBox(scriptEngine(folder).engine, options);
+    const said = shell('echo out; echo err >&2; cat; echo "$A"; pwd; exit 3');
+    const result = await box.exec(said, { ...limits, stdin: 'in\n', env: { A: 'b c' }, cwd: '/' });
+    expect(result).toEqual({ status: 3, output: 'out\nerr\nin\nb c\n/\n', isOutOfTime: false, hasReported: true });
+    const { output } = await box.exec(shell('seq 1 2000'), limits);
+    expect(output).toMatch(/^1\n2\n[\d\n]*\[\d+ characters are left out\][\d\n]*1999\n2000\n$/);
+  });
+
+  it('does not wait for a program that the command leaves running', async () => {
+    const box = await openBox(scriptEngine(folder).engine, options);
+    expect(await box.exec(shell('sleep 0.5 & echo on'), limits)).toMatchObject({ status: 0, output: 'on\n' });
+  });
+
+  it('ends a command that takes too long, and says so', async () => {
+    const { engine, calls } = scriptEngine(folder);
+    const box = await openBox(engine, options);
+    expect(await box.exec(shell('echo first; sleep 1'), { ...limits, seconds: 0.2 })).toMatchObject({
+      status: null,
+      output: 'first\n',
+      isOutOfTime: true,
+    });
+    expect(calls().at(-2)).toMatch(/^exec --user 0 ajet-box-\S+ \/bin\/sh -c kill -9 -\d+$/);
+  });
+
+  it('distinguishes a command that killed its shell from an engine that broke off', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, options);
+    const suicide = shell('kill -9 $PPID; sleep 0.1');
+    on('exec', 'case "$*" in *PPID*) (while [ "$1" != /bin/sh ]; do shift; done; "$@"); exit 137;; esac');
+    expect(await box.exec(suicide, limits)).toMatchObject({ status: null, hasReported: false });
+    on('exec', 'kill -9 $$');
+    await expect(box.exec(shell('true'), limits)).rejects.toThrow(
+      'podman exec broke off: its client ended with SIGKILL',
+    );
+    on('exec', 'echo "Error: cannot connect to the engine" >&2; exit 125');
+    await expect(box.exec(shell('true'), limits)).rejects.toThrow('cannot connect to the engine');
+  });
+
+  it('is lost if it has ended in the middle of a command', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, options);
+    on('exec', 'touch "$home/gone"; (while [ "$1" != /bin/sh ]; do shift; done; "$@"); exit 137');
+    await expect(box.exec(shell('kill -9 $PPID; sleep 0.1'), limits)).rejects.toThrow(
+      'ended while a command was running',
+    );
+  });
+
+  it('distinguishes a missing file from a failure to copy', async () => {
+    const { engine, root, on } = scriptEngine(folder);
+    writeFileSync(path.join(root, 'f'), 'text');
+    const box = await openBox(engine, options);
+    const read = () => box.copyOut('/f', (archive) => readOnlyFile(archive, 100));
+    expect(String(await read())).toBe('text');
+    expect(await box.copyOut('/g', (archive) => readOnlyFile(archive, 100))).toBe(null);
+    on('cp', 'tar -C "$home/root" -c f | head -c 700; echo "Error: reset by peer" >&2; exit 125');
+    await expect(read()).rejects.toThrow('cannot copy /f out of a box: Error: reset by peer');
+    on('cp', 'touch "$home/gone"');
+    await expect(read()).rejects.toThrow('podman cannot copy /f out of a box');
+  });
+
+  it('builds an image once, for all who ask for it at the same time and later', async () => {
+    const { engine, calls, on } = scriptEngine(folder);
+    const source = { kind: 'built', context: '/task', digest: 'abc' } as const;
+    on('build', 'sleep 0.1');
+    const names = await Promise.all([1, 2, 3].map(() => prepareImage(engine, source, 5)));
+    names.push(await prepareImage(engine, source, 5));
+    expect(new Set(names)).toEqual(new Set(['localhost/agentjet/box:abc']));
+    expect(calls().filter((call) => call.startsWith('build '))).toHaveLength(1);
+  });
+
+  it('fails to build with the last words of the engine, and in time', async () => {
+    const { engine, on } = scriptEngine(folder);
+    on('build', 'echo step 1; echo "make: *** no rule" >&2; exit 2');
+    const build = (seconds: number) => prepareImage(engine, { kind: 'built', context: '/t', digest: 'd' }, seconds);
+    await expect(build(5)).rejects.toThrow('podman build failed: make: *** no rule');
+    on('build', 'exec sleep 5');
+    await expect(build(0.1)).rejects.toThrow('podman build did not end in 0.1 s');
+  });
+});
+
+it.skipIf(process.platform === 'win32')('removes the boxes of dead processes of this machine only', async () => {
+  const { engine, calls, on } = scriptEngine(folder);
+  const self = { ...describeSelf(), bootId: readBootId() };
+  const owners = {
+    dead: { ...self, pid: 2 ** 22 + 1 },
+    reused: { ...self, pid: process.ppid, started: '1' },
+    rebooted: { ...self, bootId: 'an earlier one' },
+    own: self,
+    alive: { ...self, pid: process.ppid, started: undefined },
+    other: { ...self, host: 'elsewhere', pid: 2 ** 22 + 1 },
+    contained: { ...self, space: 'pid:[1]', pid: 2 ** 22 + 1 },
+  };
+  const lines = Object.entries(owners).map(([id, owner]) => `${id} ${JSON.stringify(owner)}`);
+  on('ps', `cat <<'END'\n${[...lines, 'strange not json', 'bare '].join('\n')}\nEND`);
+  expect(await removeLeftBoxes(engine)).toBe(3);
+  const removed = calls().flatMap((call) => /^rm .* (\S+)$/.exec(call)?.[1] ?? []);
+  expect(removed).toEqual(process.platform === 'linux' ? ['dead', 'reused', 'rebooted'] : removed);
+});
+
+it.skipIf(process.platform === 'win32')('finds an engine that answers, or says what is missing', () => {
+  const { engine, on } = scriptEngine(folder);
+  const place = path.dirname(engine.program);
+  expect(findBoxEngine(['docker', 'podman'], [place])).toEqual(engine);
+  on('info', 'echo "cannot connect" >&2; exit 125');
+  expect(findBoxEngine(['docker', 'podman'], [place])).toBe(
+    'docker is not installed; podman does not work: cannot connect',
+  );
+});
+
+describe.skipIf(process.platform === 'win32')('an archive', () => {
+  const from = path.join(folder, 'from');
+  mkdirSync(path.join(from, 'sub'), { recursive: true });
+  writeFileSync(path.join(from, 'bytes.bin'), Buffer.from([0, 255, 13, 10]));
+  writeFileSync(path.join(from, 'empty'), '');
+  writeFileSync(path.join(from, 'sub', 'left.log'), 'x');
+  symlinkSync('bytes.bin', path.join(from, 'inside'));
+  symlinkSync('/etc/passwd', path.join(from, 'outside'));
+  symlinkSync('../../x', path.join(from, 'sub', 'above'));
+
+  it('has the files of a folder below a prefix, without those that are left out', async () => {
+    const packed = packFolder(from, 'tests', (relative) => relative.endsWith('.log'));
+    expect((await listArchive(packed)).map(({ name, type }) => `${name} ${type}`)).toEqual([
+      'tests directory',
+      'tests/bytes.bin file',
+      'tests/empty file',
+      'tests/inside symlink',
+      'tests/outside symlink',
+      'tests/sub directory',
+      'tests/sub/above symlink',
+    ]);
+  });
+
+  it('reaches another box without links that leave it', async () => {
+    const { stream, refused } = cleanArchive(packFolder(from, 'from'), { target: 'app/out', mostBytes: 100 });
+    expect((await listArchive(stream)).map(({ name }) => name)).toEqual([
+      'app/out',
+      'app/out/bytes.bin',
+      'app/out/empty',
+      'app/out/inside',
+      'app/out/sub',
+      'app/out/sub/left.log',
+    ]);
+    expect(refused).toEqual(['from/outside', 'from/sub/above']);
+    const one = cleanArchive(packFile('f', 'text', 0o4755), { target: 'a/b', mostBytes: 100 });
+    expect(await readOnlyFile(one.stream, 100).then(String)).toBe('text');
+  });
+
+  it('is not read if it is too large', async () => {
+    await expect(readOnlyFile(packFile('f', 'x'.repeat(101)), 100)).rejects.toThrow('more than 100 bytes');
+    const { stream } = cleanArchive(packFile('f', 'x'.repeat(101)), { target: 'f', mostBytes: 100 });
+    await expect(listArchive(stream)).rejects.toThrow('more than 100 bytes');
+  });
+});
