@@ -7,6 +7,27 @@ export const systemPrompt =
   'Answer with one call of a function. If no function fits the question, say so in one sentence and call none.';
 export const refusal = 'No function fits this question.';
 
+/**
+ * Two answered questions that come before each question: one that no function fits, and one with a call. Without them
+ * the model that is trained here never writes a call.
+ */
+export const exampleTurns: readonly OpenAI.ChatCompletionMessageParam[] = [
+  { role: 'user', content: 'Who wrote Hamlet?' },
+  { role: 'assistant', content: refusal },
+  { role: 'user', content: 'How warm is it in Rome in celsius?' },
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [
+      {
+        id: 'example',
+        type: 'function',
+        function: { name: 'get_weather', arguments: '{"city": "Rome", "unit": "celsius"}' },
+      },
+    ],
+  },
+];
+
 /** BFCL names some types as Python does. */
 const jsonTypes: Readonly<Record<string, string>> = {
   dict: 'object',
@@ -41,6 +62,7 @@ export async function choose(
 ): Promise<readonly Call[]> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'system', content: systemPrompt },
+    ...exampleTurns,
     { role: 'user', content: question },
   ];
   const { choices } = await client.chat.completions.create(

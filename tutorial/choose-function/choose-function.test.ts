@@ -2,7 +2,7 @@ import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { describe, expect, it } from 'vitest';
 import { toTools } from './agent.js';
 import { type FunctionDoc, isRightCall } from './check-call.js';
-import { type ChoiceTask, splitOf } from './functions.js';
+import { type ChoiceTask, type Split, splitOf, tasksOf } from './functions.js';
 import { chooseFunction } from './workflow.js';
 import { goldAnswer, transcriptOf } from './write-transcripts.js';
 
@@ -81,20 +81,46 @@ it('imitates calls that the check accepts, and sentences if no function fits', (
   const answer = goldAnswer(gold);
   expect(answer).toEqual({ name: 'weather.get', arguments: '{"city":"New York, NY","days":3}' });
   expect(isRightCall(answer, [weather], gold)).toBe(true);
-  const { messages } = transcriptOf('Rain?', { kind: 'irrelevance', functions: [weather], gold: null }) as {
-    readonly messages: readonly object[];
+  const metadata = { kind: 'irrelevance', functions: [weather], gold: null } as const;
+  const { messages } = transcriptOf({ taskId: 'a', mainQuery: 'Rain?', initMessages: [], metadata }) as {
+    readonly messages: readonly { readonly role: string; readonly weight?: number }[];
   };
   expect(messages.at(-1)).toEqual({ role: 'assistant', content: 'No function fits this question.' });
+  const shown = messages.slice(0, -1).filter(({ role }) => role === 'assistant');
+  expect(shown.map(({ weight }) => weight)).toEqual([0, 0]);
 });
 
 it('names types as JSON Schema does', () => {
   expect(JSON.stringify(toTools([weather]))).toMatch(/"limit":{"type":"number"}.*"options":{"type":"object"}/);
 });
 
-it('puts a function on one side, half of them in evaluation', () => {
-  const splits = Array.from({ length: 400 }, (_none, at) => splitOf(`function_${at}`));
-  const share = splits.filter((split) => split === 'evaluation').length / 400;
-  expect(share).toBeGreaterThan(0.4);
-  expect(share).toBeLessThan(0.6);
+const names = Array.from({ length: 400 }, (_none, at) => `function_${at}`);
+
+it('puts a function on one side, half of them in the imitation and a quarter in the evaluation', () => {
+  const shareOf = (split: Split): number => names.filter((name) => splitOf(name) === split).length / names.length;
+  expect(shareOf('imitation')).toBeCloseTo(0.5, 1);
+  expect(shareOf('evaluation')).toBeCloseTo(0.25, 1);
   expect(splitOf('math.gcd')).toBe(splitOf('math.gcd'));
+});
+
+it('trains no question that shows a function of the evaluation', () => {
+  const nameIn = (split: Split): string => names.find((name) => splitOf(name) === split) ?? '';
+  const taskOf = (taskId: string, shown: readonly string[]) => ({
+    taskId,
+    mainQuery: 'Rain?',
+    initMessages: [],
+    metadata: {
+      kind: 'multiple' as const,
+      functions: shown.map((name) => ({ ...weather, name })),
+      gold: JSON.stringify({ [shown[0] ?? '']: {} }),
+    },
+  });
+  const [imitated, heldOut] = [nameIn('imitation'), nameIn('evaluation')];
+  const tasks = [
+    taskOf('plain', [imitated]),
+    taskOf('leaky', [imitated, heldOut]),
+    taskOf('held out', [heldOut, imitated]),
+  ];
+  expect(tasksOf('imitation', tasks).map(({ taskId }) => taskId)).toEqual(['plain']);
+  expect(tasksOf('evaluation', tasks).map(({ taskId }) => taskId)).toEqual(['held out']);
 });

@@ -8,7 +8,7 @@ import { dataDir } from './fetch-bfcl.js';
 /**
  * The tasks: a question, one function or several, and the accepted call. The name of the right function decides the
  * split, so an evaluation uses no function that was trained. Questions without a fitting function are split by their
- * first function.
+ * first function. A question that shows a function of the evaluation next to the right one is not trained.
  */
 
 type Row = {
@@ -30,10 +30,10 @@ export type ChoiceTask = {
 
 export type Split = 'imitation' | 'training' | 'evaluation';
 
-/** Half of the functions are for training. Half of these are imitated first. */
+/** Half of the functions are imitated, a quarter is trained with rewards, and a quarter is held out. */
 export function splitOf(functionName: string): Split {
   const part = deriveSeed(0, 'functions', functionName) % 4;
-  return part === 0 ? 'imitation' : part === 1 ? 'training' : 'evaluation';
+  return part < 2 ? 'imitation' : part === 2 ? 'training' : 'evaluation';
 }
 
 function readRows(file: string): readonly { readonly row: unknown; readonly text: string }[] {
@@ -59,7 +59,9 @@ function readGold(kind: Kind): ReadonlyMap<string, string> {
   );
 }
 
-export function readTasks(): readonly (Task & { readonly metadata: ChoiceTask })[] {
+type FunctionTask = Task & { readonly metadata: ChoiceTask };
+
+export function readTasks(): readonly FunctionTask[] {
   return kinds.flatMap((kind) => {
     const gold = readGold(kind);
     return readRows(`${kind}.jsonl`).map(({ row }) => {
@@ -74,14 +76,21 @@ export function nameOfTask({ gold, functions }: ChoiceTask): string {
   return gold === null ? (functions[0]?.name ?? '') : (Object.keys(JSON.parse(gold) as object)[0] ?? '');
 }
 
-export function tasksOf(...splits: readonly Split[]): readonly Task[] {
-  return readTasks().filter(({ metadata }) => splits.includes(splitOf(nameOfTask(metadata))));
+/** Returns the tasks of a split. */
+export function tasksOf(split: Split, tasks: readonly FunctionTask[] = readTasks()): readonly FunctionTask[] {
+  const heldOut = new Set(
+    tasks.map(({ metadata }) => nameOfTask(metadata)).filter((name) => splitOf(name) === 'evaluation'),
+  );
+  const showsHeldOut = ({ functions }: ChoiceTask): boolean => functions.some(({ name }) => heldOut.has(name));
+  return tasks.filter(
+    ({ metadata }) => splitOf(nameOfTask(metadata)) === split && (split === 'evaluation' || !showsHeldOut(metadata)),
+  );
 }
 
 /** choose_function.yaml names this reader. */
 export const functionTasks: TaskReader = {
   async *trainingTasks() {
-    yield* tasksOf('imitation', 'training');
+    yield* tasksOf('training');
   },
   async *evaluationTasks() {
     yield* tasksOf('evaluation');

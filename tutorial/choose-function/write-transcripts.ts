@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { refusal, systemPrompt, toTools } from './agent.js';
+import { exampleTurns, refusal, systemPrompt, toTools } from './agent.js';
 import { dataDir } from './fetch-bfcl.js';
+import type { Task } from 'agentjet';
 import { type ChoiceTask, tasksOf } from './functions.js';
 
 /**
- * `npx tsx tutorial/choose-function/write-transcripts.ts` writes the gold calls of half of the training functions as
- * transcripts for `ajet sft`.
+ * `npx tsx tutorial/choose-function/write-transcripts.ts` writes the gold calls of half of the functions as transcripts
+ * for `ajet sft`.
  */
 
 /** Takes the first accepted value of each argument, and leaves out what may be left out. */
@@ -29,7 +30,11 @@ function withoutChoices(value: unknown): unknown {
   );
 }
 
-export function transcriptOf(question: string, { functions, gold }: ChoiceTask): object {
+/** The example turns are shown but not imitated. */
+const examples = exampleTurns.map((turn) => (turn.role === 'assistant' ? { ...turn, weight: 0 } : turn));
+
+export function transcriptOf({ taskId, mainQuery, metadata }: Task & { readonly metadata: ChoiceTask }): object {
+  const { functions, gold } = metadata;
   const answer =
     gold === null
       ? { role: 'assistant', content: refusal }
@@ -38,17 +43,12 @@ export function transcriptOf(question: string, { functions, gold }: ChoiceTask):
           content: '',
           tool_calls: [{ id: 'call_1', type: 'function', function: goldAnswer(gold) }],
         };
-  const asked = [
-    { role: 'system', content: systemPrompt },
-    { role: 'user', content: question },
-  ];
-  return { messages: [...asked, answer], tools: toTools(functions) };
+  const asked = [{ role: 'system', content: systemPrompt }, ...examples, { role: 'user', content: mainQuery }];
+  return { task_id: taskId, messages: [...asked, answer], tools: toTools(functions) };
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const lines = tasksOf('imitation').map(({ mainQuery, metadata }) =>
-    JSON.stringify(transcriptOf(mainQuery, metadata as ChoiceTask)),
-  );
+  const lines = tasksOf('imitation').map((task) => JSON.stringify(transcriptOf(task)));
   const file = path.join(dataDir, 'transcripts.jsonl');
   writeFileSync(file, `${lines.join('\n')}\n`);
   console.log(`${file}: ${lines.length} transcripts`);

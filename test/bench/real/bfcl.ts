@@ -1,21 +1,105 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { compareCheckers, drawCases } from '#tutorial/choose-function/agree.js';
-import { root } from '../../releases/run-node.js';
+import { type Kind, kinds } from '#tutorial/choose-function/functions.js';
+import type { BenchOptions } from '../bench.js';
+import { ajet, root, runNode } from '../../releases/run-node.js';
 import type { Measured } from './measured.js';
-
-const numAnswers = 500;
+import { readLines, round, runTraining } from './run-training.js';
+import { detailsOf } from './tutorials.js';
 
 /**
- * Does our scorer agree with BFCL's own checker? `skipped` says why the wheel that contains both could not be
- * downloaded.
+ * Tutorial choose-function on functions that were never trained: success of the untrained model, after the gold calls
+ * were imitated, and after the training with rewards. All three have the same tools and example turns. The scorer is
+ * compared with BFCL's own checker first.
  */
-export async function measureBfcl(): Promise<Measured> {
-  const script = path.join(root, 'tutorial/choose-function/fetch-bfcl.ts');
-  const fetched = spawnSync(process.execPath, ['--import', 'tsx', script], { cwd: root, encoding: 'utf8' });
+
+const numAnswers = 500;
+const tutorial = path.join(root, 'tutorial/choose-function');
+const conf = path.join(tutorial, 'choose_function.yaml');
+
+/** `skipped` says why the wheel that contains the data and the checker could not be downloaded. */
+export async function measureBfcl({ report }: Pick<BenchOptions, 'report'>): Promise<Measured> {
+  const fetched = runScript('fetch-bfcl.ts');
   if (fetched.status !== 0) return { summary: { skipped: lastLine(fetched.stderr) }, details: {} };
   const { answers, same, right, differ } = compareCheckers(drawCases(numAnswers));
-  return { summary: { scorer: { answers, same } }, details: { right, differ } };
+  report(`bfcl: the scorer agrees on ${same} of ${answers} answers`);
+  const { summary, details } = await trainOnBfcl(report);
+  return { summary: { scorer: { answers, same }, ...summary }, details: { right, differ, ...details } };
 }
+
+type Success = Readonly<Record<Kind, number>>;
+
+async function trainOnBfcl(report: (line: string) => void) {
+  const written = runScript('write-transcripts.ts');
+  if (written.status !== 0) throw new Error(`The transcripts were not written: ${written.stderr}`);
+  const scratch = mkdtempSync(path.join(tmpdir(), 'bench-bfcl-'));
+  try {
+    const load = loadavg()[0] ?? 0;
+    const start = await runAjet<EvaluationLine>(scratch, ['eval']);
+    const before = toSuccess(start.line);
+    report(`bfcl: before ${JSON.stringify(before)}`);
+    const places = [`experiment_dir=${path.join(scratch, 'sft')}`, 'rollout.user_workflow=null'];
+    const imitation = await runAjet<{ readonly model_dir: string }>(scratch, ['sft', ...places]);
+    report(`bfcl: imitated in ${imitation.minutes} minutes`);
+    const overrides = [`model.path=${imitation.line.model_dir}`];
+    const training = await runTraining({ conf, overrides, cwd: root, report }, readSuccess);
+    const [afterSft, after] = training.found ?? [];
+    if (afterSft === undefined || after === undefined)
+      throw new Error('The evaluations of the training were not kept.');
+    const minutes = {
+      evaluation: start.minutes,
+      imitation: imitation.minutes,
+      training: training.minutes,
+      training_with_evaluations: training.minutesInAll,
+    };
+    return {
+      summary: bySkill({ before, afterSft, after }),
+      details: {
+        ...detailsOf(training),
+        load: [load, ...training.load],
+        minutes,
+        held_out: start.line.success_by_kind,
+      },
+    };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Returns success at each stage, by kind of question. */
+function bySkill({ before, afterSft, after }: Readonly<Record<'before' | 'afterSft' | 'after', Success>>) {
+  return Object.fromEntries(
+    kinds.map((kind) => [kind, { before: before[kind], after_sft: afterSft[kind], after: after[kind] }]),
+  );
+}
+
+type EvaluationLine = { readonly success_by_kind: Readonly<Record<Kind, { readonly success: number }>> };
+
+const toSuccess = ({ success_by_kind: byKind }: EvaluationLine): Success => ({
+  simple: round(byKind.simple.success),
+  multiple: round(byKind.multiple.success),
+  irrelevance: round(byKind.irrelevance.success),
+});
+
+/** Returns success before and after the training with rewards. */
+function readSuccess(runDir: string): readonly (Success | undefined)[] {
+  const lines = readLines(path.join(runDir, 'evaluations.jsonl')).map((line) => {
+    const success = (kind: Kind): number => round(Number(line[`success/${kind}`]));
+    return { simple: success('simple'), multiple: success('multiple'), irrelevance: success('irrelevance') };
+  });
+  return [lines[0], lines.at(-1)];
+}
+
+/** Runs a command of ajet. Its last line is JSON. */
+async function runAjet<Line>(scratch: string, [command = '', ...overrides]: readonly string[]) {
+  const { output, seconds } = await runNode(scratch, [ajet, command, '--conf', conf, '--json', ...overrides]);
+  return { line: JSON.parse(lastLine(output)) as Line, minutes: round(seconds / 60) };
+}
+
+const runScript = (name: string) =>
+  spawnSync(process.execPath, ['--import', 'tsx', path.join(tutorial, name)], { cwd: root, encoding: 'utf8' });
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';

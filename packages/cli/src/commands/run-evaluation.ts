@@ -2,6 +2,7 @@ import { AgentJetError, AgentJetJob } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { EvalFlags } from '../program.js';
+import { toKindsJson } from './kinds-json.js';
 import { listOverrides } from './list-overrides.js';
 
 /** Runs `ajet eval` and returns the exit code. */
@@ -20,6 +21,7 @@ export async function runEvaluation(flags: EvalFlags, overrides: readonly string
       output.writeJson({
         success: evaluation.successRate,
         success_interval: [evaluation.interval.low, evaluation.interval.high],
+        ...toKindsJson(evaluation),
         reward: evaluation.rewardMean,
         episodes: evaluation.episodes,
         failed_episodes: evaluation.failedEpisodes,

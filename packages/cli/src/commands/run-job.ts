@@ -3,6 +3,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { describeEnd } from './end-findings.js';
+import { toKindsJson } from './kinds-json.js';
 import { listOverrides } from './list-overrides.js';
 import { checkStudioFlags, startStudio } from './start-studio.js';
 
@@ -99,6 +100,7 @@ function toSftJson(result: SftResult): object {
     ...(result.success !== undefined && {
       success: result.success.successRate,
       success_interval: [result.success.interval.low, result.success.interval.high],
+      ...toKindsJson(result.success),
       sampled_success: result.success.sampled?.successRate ?? null,
     }),
     seconds: round(result.seconds),
