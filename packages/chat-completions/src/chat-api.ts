@@ -3,7 +3,7 @@ import { toOpenAIErrorBody } from './api-error.js';
 import type { EventProtocol } from './event-stream.js';
 import { parseBody } from './parse-body.js';
 import type { Api, ProtocolCall } from './protocol-call.js';
-import { chatCompletionSchema } from './request.js';
+import { chatCompletionSchema, toChatRequest } from './request.js';
 
 /** The error form of all of OpenAI's APIs except the streams of Responses. */
 export const openAIProtocol: EventProtocol = {
@@ -13,7 +13,10 @@ export const openAIProtocol: EventProtocol = {
 
 /** OpenAI's Chat Completions. */
 export const chatApi: Api = {
-  routes: [{ protocol: 'chat', path: '/v1/chat/completions', handle: handleChatCompletion }],
+  routes: [
+    { protocol: 'chat', path: '/v1/chat/completions', handle: handleChatCompletion },
+    { protocol: 'chat', path: '/v1/chat/completions/count_tokens', handle: handleCountTokens },
+  ],
   toErrorBody: toOpenAIErrorBody,
 };
 
@@ -24,4 +27,15 @@ async function handleChatCompletion(call: ProtocolCall): Promise<Response> {
     await streamChatCompletion(call, body, body.model, stream.send);
     stream.sendRaw('[DONE]');
   }, openAIProtocol);
+}
+
+/** Counts the tokens of a prompt. OpenAI has no such address; a client of a swarm uses it. */
+async function handleCountTokens(call: ProtocolCall): Promise<Response> {
+  const request = toChatRequest(parseBody('chat', chatCompletionSchema, call.body));
+  const requestId = call.requestId(0);
+  const count = call.countPromptTokens({ ...request, ...(requestId !== undefined && { requestId }) });
+  return call.respondJson(
+    count.then((tokens) => ({ input_tokens: tokens })),
+    openAIProtocol,
+  );
 }

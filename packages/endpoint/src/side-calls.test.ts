@@ -39,6 +39,19 @@ describe('count_tokens', () => {
     expect(finish().samples).toHaveLength(1);
   });
 
+  it('says the same of a request in the form of Chat Completions', async () => {
+    const { access, engine, openai } = open();
+    const request = { model: 'any', messages };
+    const counted = await fetch(`${access.baseUrl}/chat/completions/count_tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${access.apiKey}` },
+      body: JSON.stringify(request),
+    });
+    expect(engine.requests).toHaveLength(0);
+    const { usage } = await openai.chat.completions.create(request);
+    expect(await counted.json()).toEqual({ input_tokens: usage?.prompt_tokens });
+  });
+
   it('refuses what the call itself would refuse', async () => {
     const { anthropic } = open();
     const image = { type: 'image' as const, source: { type: 'url' as const, url: 'http://x/y.png' } };

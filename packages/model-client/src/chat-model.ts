@@ -10,6 +10,7 @@ import {
   type ChatOptions,
   type ChatRequest,
   type ChatResponse,
+  type CountingChatModel,
 } from '@agentjet/core';
 import { DeltaOutlet, StreamStop } from './delta-outlet.js';
 import { systemModelHost, type ModelHost } from './host.js';
@@ -59,9 +60,8 @@ const never = new AbortController().signal;
 
 /** Creates a chat model at an address. Its calls reject with EngineError, as those of a model in this process do. */
 export function createChatModel(options: ChatModelOptions, host: ModelHost = systemModelHost): ChatModel {
-  const { name, retries = usualRetries, silenceMs = defaultSilenceMs } = options;
-  const limit = { ms: silenceMs, of: 'silence' } as const;
-  const sender = new RequestSender({ ...connect(options, 'chat/completions'), model: name, retries, limit }, host);
+  const { name } = options;
+  const sender = openModelSender(options, 'chat/completions', host);
   const idOf = options.idOf ?? (() => `chat-${host.random().toString(36).slice(2)}`);
   return {
     name,
@@ -77,6 +77,34 @@ export function createChatModel(options: ChatModelOptions, host: ModelHost = sys
       }
     },
   };
+}
+
+function openModelSender(options: ChatModelOptions, route: string, host: ModelHost): RequestSender {
+  const { name, retries = usualRetries, silenceMs = defaultSilenceMs } = options;
+  const limit = { ms: silenceMs, of: 'silence' } as const;
+  return new RequestSender({ ...connect(options, route), model: name, retries, limit }, host);
+}
+
+/** Creates a function that asks an AgentJet server how many tokens a prompt has. Other servers have no such address. */
+export function createPromptCounter(
+  options: ChatModelOptions,
+  host: ModelHost = systemModelHost,
+): CountingChatModel['countPromptTokens'] {
+  const sender = openModelSender(options, 'chat/completions/count_tokens', host);
+  return async (request) => {
+    const { body, headers = {} } = options.more?.(request) ?? {};
+    try {
+      const asked = { body: { ...toRequestBody(request, options.name), ...body }, headers, read: readCount };
+      return (await sender.send(asked, never)).tokens;
+    } catch (error) {
+      throw toEngineError(error, options);
+    }
+  };
+}
+
+function readCount(text: string): { readonly tokens: number } | Mistake {
+  const tokens = parseJsonObject(text)?.['input_tokens'];
+  return typeof tokens === 'number' ? { tokens } : { mistake: 'No number of tokens' };
 }
 
 type Asked = { readonly request: ChatRequest; readonly callId: string; readonly onDelta: ChatOptions['onDelta'] };

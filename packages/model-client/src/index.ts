@@ -1,4 +1,4 @@
-export { createChatModel, listServedModels, type ChatServer } from './chat-model.js';
+export { createChatModel, createPromptCounter, listServedModels, type ChatServer } from './chat-model.js';
 export { systemModelHost, type ModelHost } from './host.js';
 export { openEmbedder, type Embedder } from './embedder.js';
 export { ModelOutage, ModelRefusal } from './request-sender.js';

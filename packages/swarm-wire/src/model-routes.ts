@@ -24,6 +24,13 @@ export const modelRoutes: readonly CallRoute[] = [
   },
   {
     method: 'post',
+    path: '/v1/chat/completions/count_tokens',
+    summary: 'Counts the tokens that the prompt of a chat completion has',
+    protocol: 'chat',
+    required: ['messages'],
+  },
+  {
+    method: 'post',
     path: '/v1/completions',
     summary: "Continues a prompt, as OpenAI's Completions does",
     protocol: 'completions',

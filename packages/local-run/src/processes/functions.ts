@@ -6,6 +6,7 @@ import type { SentError } from './sent-error.js';
 /** The functions of a run that its workflow processes call. The run has the model and records every call. */
 export type RunFunctions = {
   readonly generate: (asked: AskedCall) => Promise<ChatResponse>;
+  readonly countPromptTokens: (asked: AskedModel) => Promise<number>;
   readonly abort: (call: number) => void;
   readonly judgeAway: (episodeId: string, message: string) => void;
 };
@@ -50,13 +51,17 @@ export type EpisodeOrder = {
 /** A piece of an answer that is streamed. */
 export type Piece = { readonly delta: ChatDelta } | { readonly tokens: readonly TokenLogprob[] };
 
-export type AskedCall = {
+/** A model of an episode, and a request to it. */
+export type AskedModel = {
   readonly episodeId: string;
-  readonly call: number;
   /** The number of the model in the episode, because an agent may ask for several models. */
   readonly model: number;
   readonly agent: AgentIdentity;
   readonly request: ChatRequest;
+};
+
+export type AskedCall = AskedModel & {
+  readonly call: number;
   readonly isStreamed: boolean;
   readonly wantsTokens: boolean;
 };

@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
-import { EngineError, WorkflowError, type ChatModel, type ChatResponse } from '@agentjet/core';
+import { EngineError, WorkflowError, type ChatResponse } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { openChannel } from './channel.js';
 import type { AskedCall, Piece, ProcessFunctions, RunFunctions } from './functions.js';
@@ -23,20 +23,28 @@ function createPorts() {
 }
 
 type Answer = (asked: AskedCall, stream: (piece: Piece) => void) => Promise<ChatResponse>;
+type Count = RunFunctions['countPromptTokens'];
+
+const noCount: Count = () => Promise.reject(new Error('Nothing was to be counted.'));
 
 /** Returns a model in a workflow process, and the calls that the model aborted. The run replies with `answer`. */
-function createModel(answer: Answer): { readonly model: ChatModel; readonly aborted: readonly number[] } {
+function createModel(answer: Answer, countPromptTokens = noCount) {
   const ports = createPorts();
   const aborted: number[] = [];
   const there = openChannel<ProcessFunctions, RunFunctions>(ports.run, {
     generate: (asked) => answer(asked, (piece) => void there.stream.asEvent(asked.call, piece)),
+    countPromptTokens,
     abort: (call) => void aborted.push(call),
     judgeAway: () => undefined,
   });
   const here = openChannel<RunFunctions, Pick<ProcessFunctions, 'stream'>>(ports.process, {
     stream: (call, piece) => calls.stream(call, piece),
   });
-  const calls = new SentCalls({ generate: here.generate, abort: (call) => void here.abort.asEvent(call) });
+  const calls = new SentCalls({
+    generate: here.generate,
+    countPromptTokens: here.countPromptTokens,
+    abort: (call) => void here.abort.asEvent(call),
+  });
   return { model: calls.createModel('e', { agentName: 'a', targetTag: 'a' }), aborted };
 }
 
@@ -90,6 +98,17 @@ it('ends a call whose listener throws, with the error of the listener', async ()
   };
   await expect(model.generate(request, { onDelta })).rejects.toThrow(new RangeError('Enough.'));
   await expect.poll(() => aborted).toEqual([0]);
+});
+
+it('lets the run count the tokens of a prompt, and gets its refusals', async () => {
+  const answer: Answer = () => Promise.reject(new Error('A count asks for no answer.'));
+  const { model } = createModel(answer, async ({ agent, request: asked }) => {
+    if (asked.messages.length > 1) throw new EngineError('context_overflow', 'Long.');
+    return agent.agentName === 'a' ? 7 : 0;
+  });
+  expect(await model.countPromptTokens(request)).toBe(7);
+  const long = { messages: [...request.messages, ...request.messages] };
+  await expect(model.countPromptTokens(long)).rejects.toMatchObject({ code: 'context_overflow' });
 });
 
 it('reports an abort to the run, and rejects once the run has ended the call', async () => {

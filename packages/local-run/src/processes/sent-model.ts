@@ -3,15 +3,14 @@ import {
   AgentJetError,
   EngineError,
   rejectOnAbort,
-  type ChatModel,
   type ChatOptions,
   type ChatResponse,
+  type CountingChatModel,
 } from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
-import type { AskedCall, Piece, RunFunctions } from './functions.js';
+import type { AskedModel, Piece, RunFunctions } from './functions.js';
 
-type Run = Pick<RunFunctions, 'generate' | 'abort'>;
-type Asked = Pick<AskedCall, 'episodeId' | 'agent' | 'model' | 'request'>;
+type Run = Pick<RunFunctions, 'generate' | 'countPromptTokens' | 'abort'>;
 
 /** The model calls of a process. The run answers each of them. */
 export class SentCalls {
@@ -26,11 +25,15 @@ export class SentCalls {
   }
 
   /** The tuned model of one agent in an episode. It has the same errors, streams and aborts as in the run. */
-  createModel(episodeId: string, agent: AgentIdentity): ChatModel {
+  createModel(episodeId: string, agent: AgentIdentity): CountingChatModel {
     const model = this.#models++;
     return {
       name: 'agentjet',
       generate: (request, options = {}) => this.#ask({ episodeId, agent, model, request }, options),
+      countPromptTokens: (request) =>
+        this.#run.countPromptTokens({ episodeId, agent, model, request }).catch((error: unknown) => {
+          throw toCallError(error);
+        }),
     };
   }
 
@@ -38,7 +41,7 @@ export class SentCalls {
     this.#listeners.get(call)?.(piece);
   }
 
-  async #ask(asked: Asked, options: ChatOptions): Promise<ChatResponse> {
+  async #ask(asked: AskedModel, options: ChatOptions): Promise<ChatResponse> {
     const { signal, onDelta, onTokens } = options;
     if (signal?.aborted === true) throw abortedByCaller(signal);
     const call = this.#calls++;

@@ -48,7 +48,7 @@ class WorkflowServer implements ProcessFunctions {
     this.#composition = composition;
     const run = openChannel<RunFunctions, ProcessFunctions>(process, this);
     const abort = (call: number): void => void run.abort.asEvent(call);
-    this.#calls = new SentCalls({ generate: run.generate, abort });
+    this.#calls = new SentCalls({ generate: run.generate, countPromptTokens: run.countPromptTokens, abort });
     this.#judge = new SentJudge((episodeId, message) => void run.judgeAway.asEvent(episodeId, message));
   }
 

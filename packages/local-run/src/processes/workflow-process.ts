@@ -7,6 +7,7 @@ import {
   AgentJetError,
   ConfigError,
   EngineError,
+  isCountingChatModel,
   rejectOnAbort,
   type ChatModel,
   type ChatResponse,
@@ -17,7 +18,15 @@ import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { EpisodeOptions } from '@agentjet/rollout';
 import type { BirpcReturn } from 'birpc';
 import { openChannel } from './channel.js';
-import type { AskedCall, EpisodeOrder, Piece, ProcessFunctions, ProcessOptions, RunFunctions } from './functions.js';
+import type {
+  AskedCall,
+  AskedModel,
+  EpisodeOrder,
+  Piece,
+  ProcessFunctions,
+  ProcessOptions,
+  RunFunctions,
+} from './functions.js';
 import type { RemoteEpisode } from './remote-episode.js';
 import { toSentError } from './sent-error.js';
 
@@ -99,6 +108,7 @@ export class WorkflowProcess {
     setMaxListeners(0, this.#gone.signal); // each running episode adds a listener
     this.#functions = openChannel<ProcessFunctions, RunFunctions>(this.#child, {
       generate: (asked) => this.#answer(asked),
+      countPromptTokens: (asked) => this.#count(asked),
       abort: (call) => this.#calls.get(call)?.abort(),
       judgeAway: (episodeId, message) => this.#judgeIsAway(episodeId, message),
     });
@@ -171,14 +181,25 @@ export class WorkflowProcess {
     keeper?.judgeIsAway(episodeId, message);
   }
 
-  async #answer({ episodeId, call, model: number, agent, ...asked }: AskedCall): Promise<ChatResponse> {
+  #modelOf({ episodeId, model: number, agent }: AskedModel): ChatModel {
     const running = this.#running.get(episodeId);
     if (running === undefined) throw new EngineError('closed', 'This model is closed: its episode has ended.');
+    const model = running.models.get(number) ?? running.createModel(agent);
+    running.models.set(number, model);
+    return model;
+  }
+
+  async #count(asked: AskedModel): Promise<number> {
+    const model = this.#modelOf(asked);
+    if (!isCountingChatModel(model)) throw new Error(`The model ${model.name} cannot count tokens.`);
+    return model.countPromptTokens(asked.request);
+  }
+
+  async #answer({ call, ...asked }: AskedCall): Promise<ChatResponse> {
+    const model = this.#modelOf(asked);
     const aborting = new AbortController();
     this.#calls.set(call, aborting);
     try {
-      const model = running.models.get(number) ?? running.createModel(agent);
-      running.models.set(number, model);
       const stream = (piece: Piece): void => void this.#functions.stream.asEvent(call, piece);
       return await model.generate(asked.request, {
         signal: aborting.signal,

@@ -1,14 +1,14 @@
 import {
   EngineError,
+  isCountingChatModel,
   limitsOf,
-  toErrorMessage,
   type ChatModel,
   type ChatRequest,
   type ChatResponse,
 } from '@agentjet/core';
 import type { CallLedger } from './call-ledger.js';
 import { rejectPaced } from './reject-paced.js';
-import { linkSignals } from './signals.js';
+import { checkOpen, linkSignals } from './signals.js';
 
 /** Wraps a model behind an API for an episode. Its calls are counted, and they are aborted when the episode ends. */
 export function createGuardedModel(
@@ -23,6 +23,12 @@ export function createGuardedModel(
   return {
     name: model.name,
     ...(limits !== undefined && { limits }),
+    ...(isCountingChatModel(model) && {
+      countPromptTokens: async (request: ChatRequest) => {
+        checkOpen(signal);
+        return model.countPromptTokens(request);
+      },
+    }),
     generate: (request, options = {}) => {
       ledger.countIgnored(agentName, request.ignoredParameters ?? []);
       const answer = guard(request, { agentName, ledger, signal }, async () => {
@@ -44,10 +50,8 @@ async function guard(
   }: { readonly agentName: string; readonly ledger: CallLedger; readonly signal: AbortSignal },
   generate: () => Promise<ChatResponse>,
 ): Promise<ChatResponse> {
-  if (signal.aborted) {
-    ledger.count('aborted');
-    throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });
-  }
+  if (signal.aborted) ledger.count('aborted');
+  checkOpen(signal);
   try {
     const response = await generate();
     ledger.countAnswer(request, response);

@@ -1,3 +1,5 @@
+import { EngineError, toErrorMessage } from '@agentjet/core';
+
 /**
  * Returns a signal that aborts as soon as one of the signals aborts. `release` removes its listeners, because the
  * signal of an episode exists longer than its calls.
@@ -17,4 +19,11 @@ export function linkSignals(signals: readonly (AbortSignal | undefined)[]): {
     for (const signal of present) signal.removeEventListener('abort', onAbort);
   };
   return { controller, release };
+}
+
+/** Throws EngineError `closed` if the episode has ended. */
+export function checkOpen(episode: AbortSignal): void {
+  if (!episode.aborted) return;
+  const message = `This model is closed: ${toErrorMessage(episode.reason)}`;
+  throw new EngineError('closed', message, { cause: episode.reason });
 }

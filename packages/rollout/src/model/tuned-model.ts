@@ -28,7 +28,7 @@ import { printRequest, type RequestPrint, requireSameRequest, toStepId } from '.
 import { type RequestSampling, resolveSampling } from './sampling.js';
 import { isNamed } from './is-named.js';
 import { toShown } from './shown-request.js';
-import { linkSignals } from './signals.js';
+import { checkOpen, linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 
 /**
@@ -373,12 +373,6 @@ function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, com
 }
 
 /** Throws if the episode has ended. Each call gets a new error, which contains the reason. */
-function checkOpen(signal: AbortSignal): void {
-  if (signal.aborted) {
-    throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });
-  }
-}
-
 function checkAborted(episode: AbortSignal, caller: AbortSignal | undefined): void {
   checkOpen(episode);
   if (caller?.aborted) throw abortedByCaller(caller);

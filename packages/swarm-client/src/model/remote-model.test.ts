@@ -64,6 +64,19 @@ it('repeats a call with one id while the server is away, and says so', async () 
   expect(away[1]).toContain('it is not_ready');
 });
 
+it('lets the server count the tokens of a prompt, also after an outage', async () => {
+  const bodies: string[] = [];
+  const counted: Handler = (request, response, body) => {
+    bodies.push(`${request.url} ${body}`);
+    response.end(JSON.stringify({ input_tokens: 12 }));
+  };
+  const { address } = await serve([refused(503, 'not_ready'), counted, refused(400, 'context_length_exceeded')]);
+  const model = modelAt(address);
+  expect(await model.countPromptTokens(ask)).toBe(12);
+  expect(bodies[0]).toMatch(/^\/e\/1\/a\/v1\/chat\/completions\/count_tokens .*"hello"/);
+  await expect(model.countPromptTokens(ask)).rejects.toMatchObject({ code: 'context_overflow' });
+});
+
 it('continues a stream that was cut, and shows no word twice', async () => {
   const { address, ids } = await serve([
     streamed(['one ', 'two '], 'cut'),

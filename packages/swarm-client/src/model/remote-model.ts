@@ -1,5 +1,5 @@
-import { EngineError, type ChatModel, type ChatRequest } from '@agentjet/core';
-import { createChatModel, systemModelHost } from '@agentjet/model-client';
+import { EngineError, type ChatRequest, type CountingChatModel } from '@agentjet/core';
+import { createChatModel, createPromptCounter, systemModelHost } from '@agentjet/model-client';
 import { toStepId } from '@agentjet/rollout';
 import { newId, type ClientHost } from '../host.js';
 import { pause } from '../protocol/retry.js';
@@ -32,28 +32,28 @@ export type RemoteModelOptions = {
 };
 
 /** Calls reject with EngineError, as those of `createTunedModel` do. The id of an answer is the id of its call. */
-export function createRemoteModel(options: RemoteModelOptions): ChatModel {
+export function createRemoteModel(options: RemoteModelOptions): CountingChatModel {
   const { host, address, key, name, silenceMs = 60_000, onAway, onTurn, onGone, onNotTrained } = options;
-  const model = createChatModel(
-    {
-      baseUrl: address,
-      key: { value: key, name: 'the episode' },
-      name,
-      retries: { maxRetries: Infinity, firstGapMs: 100, longestGapMs: 5000, onRetry: onAway },
-      silenceMs,
-      idOf: (request) => (request.requestId === undefined ? newId(host) : toStepId(request.requestId, request)),
-      more: (request) => toFields(request, name),
-      describe: ({ message, reason }) => reason.said ?? message,
-    },
-    {
-      ...systemModelHost,
-      ...host,
-      sleep: (ms, signal) => pause(host, ms, signal),
-      fetch: (url, init) => options.fetch(url, { ...init, redirect: 'follow' }),
-    },
-  );
+  const server: Parameters<typeof createChatModel>[0] = {
+    baseUrl: address,
+    key: { value: key, name: 'the episode' },
+    name,
+    retries: { maxRetries: Infinity, firstGapMs: 100, longestGapMs: 5000, onRetry: onAway },
+    silenceMs,
+    idOf: (request) => (request.requestId === undefined ? newId(host) : toStepId(request.requestId, request)),
+    more: (request) => toFields(request, name),
+    describe: ({ message, reason }) => reason.said ?? message,
+  };
+  const modelHost: Parameters<typeof createChatModel>[1] = {
+    ...systemModelHost,
+    ...host,
+    sleep: (ms, signal) => pause(host, ms, signal),
+    fetch: (url, init) => options.fetch(url, { ...init, redirect: 'follow' }),
+  };
+  const model = createChatModel(server, modelHost);
   return {
     name,
+    countPromptTokens: createPromptCounter(server, modelHost),
     async generate(request, callOptions) {
       try {
         const answer = await model.generate(request, callOptions);
