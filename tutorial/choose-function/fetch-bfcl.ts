@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { downloadWheel, unpackFile } from '@agentjet/model-hub';
@@ -26,7 +26,9 @@ const files = {
   'bfcl_eval/eval_checker/ast_eval/ast_checker.py': 'ast_checker.py',
 } as const;
 
+/** Downloads nothing if all files are there. */
 async function fetchBfcl(): Promise<void> {
+  if (Object.values(files).every((name) => existsSync(path.join(dataDir, name)))) return;
   const scratch = mkdtempSync(path.join(tmpdir(), 'bfcl-'));
   try {
     const archive = await downloadWheel(wheel, scratch);

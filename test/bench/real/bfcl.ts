@@ -20,31 +20,35 @@ const numAnswers = 500;
 const tutorial = path.join(root, 'tutorial/choose-function');
 const conf = path.join(tutorial, 'choose_function.yaml');
 
-/** `skipped` says why the wheel that contains the data and the checker could not be downloaded. */
-export async function measureBfcl({ report }: Pick<BenchOptions, 'report'>): Promise<Measured> {
+/**
+ * `--set backbone=torch` trains with another setting, and may be repeated. The details list these settings. `skipped`
+ * says why the wheel that contains the data and the checker could not be downloaded.
+ */
+export async function measureBfcl({ report, args }: Pick<BenchOptions, 'report' | 'args'>): Promise<Measured> {
   const fetched = runScript('fetch-bfcl.ts');
   if (fetched.status !== 0) return { summary: { skipped: lastLine(fetched.stderr) }, details: {} };
   const { answers, same, right, differ } = compareCheckers(drawCases(numAnswers));
   report(`bfcl: the scorer agrees on ${same} of ${answers} answers`);
-  const { summary, details } = await trainOnBfcl(report);
-  return { summary: { scorer: { answers, same }, ...summary }, details: { right, differ, ...details } };
+  const settings = args.filter((_setting, at) => args[at - 1] === '--set');
+  const { summary, details } = await trainOnBfcl(settings, report);
+  return { summary: { scorer: { answers, same }, ...summary }, details: { right, differ, settings, ...details } };
 }
 
 type Success = Readonly<Record<Kind, number>>;
 
-async function trainOnBfcl(report: (line: string) => void) {
+async function trainOnBfcl(settings: readonly string[], report: (line: string) => void) {
   const written = runScript('write-transcripts.ts');
   if (written.status !== 0) throw new Error(`The transcripts were not written: ${written.stderr}`);
   const scratch = mkdtempSync(path.join(tmpdir(), 'bench-bfcl-'));
   try {
     const load = loadavg()[0] ?? 0;
-    const start = await runAjet<EvaluationLine>(scratch, ['eval']);
+    const start = await runAjet<EvaluationLine>(scratch, ['eval', ...settings]);
     const before = toSuccess(start.line);
     report(`bfcl: before ${JSON.stringify(before)}`);
     const places = [`experiment_dir=${path.join(scratch, 'sft')}`, 'rollout.user_workflow=null'];
-    const imitation = await runAjet<{ readonly model_dir: string }>(scratch, ['sft', ...places]);
+    const imitation = await runAjet<{ readonly model_dir: string }>(scratch, ['sft', ...settings, ...places]);
     report(`bfcl: imitated in ${imitation.minutes} minutes`);
-    const overrides = [`model.path=${imitation.line.model_dir}`];
+    const overrides = [...settings, `model.path=${imitation.line.model_dir}`];
     const training = await runTraining({ conf, overrides, cwd: root, report }, readSuccess);
     const [afterSft, after] = training.found ?? [];
     if (afterSft === undefined || after === undefined)
