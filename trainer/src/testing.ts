@@ -23,7 +23,8 @@ export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.j
 export { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer } from './testing/tiny-task.js';
 export { readLossCases } from './losses/read-loss-cases.js';
 export { referenceSlopes, type FixedTerms, type LossCase } from './losses/loss-case.js';
-export { measureLossCase } from './losses/measure-loss-case.js';
+export { measureLossCase, measureLossOn } from './losses/measure-loss-case.js';
+export { lossSubjects } from './losses/loss-subjects.js';
 export { plainLoss } from './testing/plain-loss.js';
 export { withoutSeconds } from './testing/without-seconds.js';
 export { creditGroups } from './loop/credit-groups.js';

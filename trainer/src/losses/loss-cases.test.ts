@@ -5,7 +5,8 @@ import { packTrees } from '../packing/pack-trees.js';
 import { createRandomSamples } from '../testing/random-samples.js';
 import { createPolicySlope } from './policy-slope.js';
 import { referenceSlopes, type FixedTerms } from './loss-case.js';
-import { measureLossCase } from './measure-loss-case.js';
+import { lossSubjects } from './loss-subjects.js';
+import { measureLossCase, measureLossOn } from './measure-loss-case.js';
 import { readLossCases } from './read-loss-cases.js';
 
 const cases = await readLossCases();
@@ -42,6 +43,23 @@ describe.each(cases.map((lossCase) => [lossCase.name, lossCase] as const))('the 
   it('gives the embedded backbone the gradient of its source', async () => {
     expect(await measureLossCase(lossCase)).toBeLessThan(1e-4);
   });
+});
+
+describe.each(lossSubjects)('the backbone $name', ({ name, missing, open }) => {
+  const some = cases.filter(({ name: loss }) => name === 'torch' || loss === 'gspo');
+
+  it.skipIf(missing !== undefined)(
+    'trains losses with the gradient of their sources',
+    { timeout: 300_000 },
+    async () => {
+      const subject = await open();
+      try {
+        for (const lossCase of some) expect(await measureLossOn(lossCase, subject), lossCase.name).toBeLessThan(1e-4);
+      } finally {
+        await subject.close();
+      }
+    },
+  );
 });
 
 it('every case has another name, and names its source', () => {

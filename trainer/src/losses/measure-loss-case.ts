@@ -1,40 +1,75 @@
-import { createRandom, type LossOptions, type Sample, type SlopeLoss, type TreePack } from '@agentjet/core';
+import {
+  createRandom,
+  type BackboneCapabilities,
+  type LossOptions,
+  type Sample,
+  type SlopeLoss,
+  type TreePack,
+} from '@agentjet/core';
 import { tinyModel } from '../backbones/embedded/training/testing-model.js';
 import type { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
-import { packTrees } from '../packing/pack-trees.js';
+import { packFor } from '../packing/pack-for.js';
 import { createRandomSamples } from '../testing/random-samples.js';
+import { openExactModel, stepOverGradient, type OpenSubject } from './loss-subjects.js';
 import { toTrainedLoss } from './to-trained-loss.js';
 import { referenceSlopes, type FixedTerms, type LossCase } from './loss-case.js';
 
-const temperature = 0.8;
-const plain = { kind: 'policy', klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature } as const;
+const plain = { kind: 'policy', klCoef: 0, klEstimator: 'k3', entropyCoef: 0 } as const;
 
 /**
  * Compares the gradient that the embedded backbone trains with the gradient of the reference, on a small model whose
  * samples share tokens. Returns the norm of the difference over the norm of the reference's gradient.
  */
 export async function measureLossCase(lossCase: LossCase): Promise<number> {
+  const temperature = 0.8;
   const [exact, trained] = [tinyModel({ precision: 'float64' }), tinyModel()];
   try {
-    const packs = await createPacks(exact);
-    const wanted = await referenceGradient(exact, packs, lossCase);
-    await trained.trainStep({ packs, loss: lossOf(lossCase) });
+    const packs = await createPacks(exact, { temperature, takes: 'packs' });
+    const wanted = await referenceGradient(exact, packs, lossCase, temperature);
+    await trained.trainStep({ packs, loss: lossOf(lossCase, temperature) });
     return distance(trained.gradients, wanted);
   } finally {
     await Promise.all([exact.close(), trained.close()]);
   }
 }
 
-function lossOf({ loss }: LossCase): LossOptions | SlopeLoss {
-  return toTrainedLoss({ ...plain, ...loss }, {});
+/**
+ * Does the same for another backbone, whose gradient is read from the weights before and after a step. The loss is
+ * trained as a run trains it: by the backbone itself if it has the objective and the correction.
+ */
+export async function measureLossOn(lossCase: LossCase, subject: OpenSubject): Promise<number> {
+  const { backbone, temperature } = subject;
+  const exact = openExactModel();
+  try {
+    const packs = await createPacks(exact, { temperature, takes: backbone.capabilities.takes });
+    const before = Float64Array.from(exact.parameters);
+    const wanted = await referenceGradient(exact, packs, lossCase, temperature);
+    await subject.reset();
+    await backbone.trainStep({ packs, loss: lossOf(lossCase, temperature) });
+    const after = await subject.readWeights();
+    return distance(
+      before.map((weight, index) => (weight - (after[index] ?? Number.NaN)) / stepOverGradient),
+      wanted,
+    );
+  } finally {
+    await exact.close();
+  }
+}
+
+function lossOf({ loss }: LossCase, temperature: number): LossOptions | SlopeLoss {
+  return toTrainedLoss({ ...plain, temperature, ...loss }, {});
 }
 
 /** The sampler's logprobs, and those of the weights that the batch began with, are near the present ones. */
-async function createPacks(model: OnnxModel): Promise<readonly TreePack[]> {
+async function createPacks(
+  model: OnnxModel,
+  { temperature, takes }: { readonly temperature: number } & Pick<BackboneCapabilities, 'takes'>,
+): Promise<readonly TreePack[]> {
   const random = createRandom(7);
   const noise = (width: number): number => width * (2 * random.next() - 1);
   const samples: Sample[] = createRandomSamples(random, { numRows: 8, maxLength: 8, vocabSize: 11, numEpisodes: 4 });
-  const { packs } = packTrees(samples, { maxPackTokens: 30, weighting: 'row', normalization: 'sequence' });
+  const options = { maxPackTokens: 30, weighting: 'row', normalization: 'sequence' } as const;
+  const { packs } = packFor({ capabilities: { takes } }, samples, options);
   const found = await model.termLogprobs(packs, temperature);
   return packs.map((pack, index) => {
     const proximal = Float32Array.from(found[index] ?? [], (logprob) => logprob + noise(0.3));
@@ -47,6 +82,7 @@ async function referenceGradient(
   model: OnnxModel,
   packs: readonly TreePack[],
   lossCase: LossCase,
+  temperature: number,
 ): Promise<Float64Array> {
   const logprobs = (await model.termLogprobs(packs, temperature)).flatMap((values) => [...values]);
   const join = (name: 'weights' | 'advantages' | 'logprobs' | 'proximal'): Float64Array =>
