@@ -2,6 +2,7 @@ import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, tellOlderFormat } from '@agentjet/core';
 import type { LinePlace } from './episode-index/episode-row.js';
+import { placeOf } from './episode-index/hash-tokens.js';
 import type { EpisodePhase, EpisodeRecord, RecordedEpisode } from './episode-record.js';
 import { readFolder, reading } from './file-error.js';
 import { sizeOf } from './size-of.js';
@@ -38,14 +39,14 @@ export class EpisodeFiles {
   ): Promise<readonly LinePlace[]> {
     if (records.length === 0) return [];
     await mkdir(this.dir, { recursive: true });
-    const lines = records.map(
-      ({ episode_id: id, ...rest }) => `${JSON.stringify({ episode_id: id, step, phase, ...rest })}\n`,
+    const lines = records.map(({ episode_id: id, ...rest }) =>
+      Buffer.from(`${JSON.stringify({ episode_id: id, step, phase, ...rest })}\n`),
     );
     const file = episodeFileOf(this.dir, step);
     let offset = await sizeOf(file);
-    await appendFile(file, lines.join(''));
+    await appendFile(file, Buffer.concat(lines));
     return lines.map((line) => {
-      const place = { offset, length: Buffer.byteLength(line) - 1 };
+      const place = placeOf(line, { offset, length: line.length - 1 });
       offset += place.length + 1;
       return place;
     });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRunFolder } from '@agentjet/run-folder';
@@ -100,6 +100,31 @@ describe('a run folder', () => {
       summary: '20 of 40 training episodes failed (50%), 20 of them with workflow_failed: no such table',
       episodes: ['e1-0', 'e1-1', 'e1-2'],
     });
+  });
+
+  it('is read by its index and the heads of its lines, without its tokens', async () => {
+    const run = await createRunFolder({ experimentDir: dir, experimentName: 'e', configYaml: 'ajet: {}\n' });
+    const samples = [
+      { agent_name: 'a', target_tag: 'a', ids: [1, 2], loss_mask: [0, 1], logprobs: [0, -1], advantages: [0, 0] },
+    ].map((sample) => ({ ...sample, policy_versions: [-1, 0] }));
+    const episodes = Array.from({ length: 40 }, (_, at) => ({
+      episode_id: `e1-${at}`,
+      group_id: `g${Math.floor(at / 4)}`,
+      task_id: `t${Math.floor(at / 4)}`,
+      status: 'completed',
+      reward: at === 0 ? 1 : 0,
+      is_success: at === 0,
+      generated_tokens: 1,
+      calls: { answered: 1 },
+      turns: [],
+      samples,
+    }));
+    await run.recordStep({ step: 1, groups: 10, episodes: 40, success_rate: 0.025 }, episodes);
+    const before = await examineRun(run.dir);
+    expect(before.findings[0]?.cause).toBe('temperature_too_low'); // seen in the hashes of the tokens
+    const file = path.join(run.dir, 'episodes/step-000001.jsonl');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('[1,2]', '[?,?]'));
+    expect(await examineRun(run.dir)).toEqual(before);
   });
 
   it('without a finished step has no findings', async () => {

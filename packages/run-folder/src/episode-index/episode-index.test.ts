@@ -97,6 +97,7 @@ const row = {
   splices: 2,
   agents: ['a', 'b'],
   policy_versions: [2, 3],
+  tokens_hash: expect.stringMatching(/^[\w+/]{16}$/),
 };
 
 describe('the row of an episode', () => {
@@ -108,6 +109,19 @@ describe('the row of an episode', () => {
     expect(second).toMatchObject({ error_code: 'timeout', is_scored: false, reward: null, attempt: 2, group_id: '' });
     const index = await run.openIndex();
     expect(second && (await index.read(second))).toMatchObject({ episode_id: 'e1-b-r1', step: 1, phase: 'train' });
+  });
+
+  it('has the same hash for episodes with the same tokens, and none without tokens', async () => {
+    const run = await newRun();
+    const other = { ...completed, episode_id: 'e1-a-r1', task_metadata: { ids: [9] }, reward: 1 };
+    const longer = { ...completed, episode_id: 'e1-a-r2', samples: [sample, { ...sample, ids: [1, 3] }] };
+    await run.recordStep({ step: 1 }, [completed, other, longer, failed]);
+    const written = (await rowsOf(run)).map(({ tokens_hash: hash }) => hash);
+    expect(written[1]).toBe(written[0]);
+    expect(written[2]).not.toBe(written[0]);
+    expect(written[3]).toBeUndefined();
+    await rm(indexDir(run), { recursive: true });
+    expect((await rowsOf(run)).map(({ tokens_hash: hash }) => hash)).toEqual(written);
   });
 
   it('leads to the question, the expected and the given answer, and the reason', async () => {

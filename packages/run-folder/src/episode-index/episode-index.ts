@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import type { JsonObject } from '@agentjet/core';
 import { episodeFileOf, type EpisodeFiles } from '../episode-files.js';
 import type { RecordedEpisode } from '../episode-record.js';
@@ -60,14 +60,26 @@ export class EpisodeIndex {
     return sizeOf(episodeFileOf(this.#episodes.dir, step));
   }
 
+  /** Returns `readHead` of several episodes of a step, in their order. The file is opened once. */
+  async readHeads(step: number, rows: readonly EpisodeRow[]): Promise<readonly JsonObject[]> {
+    if (rows.length === 0) return [];
+    const file = episodeFileOf(this.#episodes.dir, step);
+    return reading(file, async () => {
+      const handle = await open(file);
+      try {
+        const heads: JsonObject[] = [];
+        for (const row of rows) heads.push(await readHeadOf(handle, row));
+        return heads;
+      } finally {
+        await handle.close();
+      }
+    });
+  }
+
   /** Returns everything in an episode's line except turns and samples. */
   async readHead(row: EpisodeRow): Promise<JsonObject> {
-    const file = episodeFileOf(this.#episodes.dir, row.step);
-    return reading(file, async () => {
-      const short = Math.min(row.length, usualHeadBytes);
-      const fields = (await readHeadAt(file, row, short)) ?? (await readHeadAt(file, row, row.length));
-      return { ...(row.group_id !== '' && { group_id: row.group_id }), ...fields };
-    });
+    const [head = {}] = await this.readHeads(row.step, [row]);
+    return head;
   }
 
   /** Returns the question, the expected answer, the given answer and the reason of an episode. */
@@ -88,15 +100,17 @@ export class EpisodeIndex {
 /** Most heads are shorter than this. */
 const usualHeadBytes = 1 << 14;
 
+/** Reads the beginning of a line, and the whole line if its head is longer. */
+async function readHeadOf(handle: FileHandle, row: EpisodeRow): Promise<JsonObject> {
+  const short = Math.min(row.length, usualHeadBytes);
+  const fields = (await readHeadAt(handle, row, short)) ?? (await readHeadAt(handle, row, row.length));
+  return { ...(row.group_id !== '' && { group_id: row.group_id }), ...fields };
+}
+
 /**
  * Reads the head of a line. Returns undefined if the first `length` bytes of the line do not contain the whole head.
  */
-async function readHeadAt(file: string, { offset }: EpisodeRow, length: number): Promise<JsonObject | undefined> {
-  const handle = await open(file);
-  try {
-    const { buffer } = await handle.read(Buffer.alloc(length), 0, length, offset);
-    return parseHead(buffer)?.fields;
-  } finally {
-    await handle.close();
-  }
+async function readHeadAt(handle: FileHandle, { offset }: EpisodeRow, length: number): Promise<JsonObject | undefined> {
+  const { buffer } = await handle.read(Buffer.alloc(length), 0, length, offset);
+  return parseHead(buffer)?.fields;
 }

@@ -8,7 +8,7 @@ import type { EpisodePhase } from '../episode-record.js';
  *
  * Worked example:
  * ```
- * { episode_id: 'e1-lake-7-r0', step: 1, phase: 'train', offset: 0, length: 13007, group_id: 'e1-lake-7', task_id: 'lake-7',
+ * { episode_id: 'e1-lake-7-r0', step: 1, phase: 'train', offset: 0, length: 13007, tokens_hash: 'pB3x0cD1kq8XbL2w', group_id: 'e1-lake-7', task_id: 'lake-7',
  *   kind: '4x4', repeat_index: 0, status: 'completed', is_scored: true, reward: 0.5, is_success: false, seconds: 2.1,
  *   generated_tokens: 34, trained_tokens: 34, calls: 2, calls_cut: 0, calls_malformed: 1, forks: { rewritten: 1 }, splices: 0,
  *   agents: ['walker'], policy_versions: [0, 0], began_at: '2026-11-27T10:49:01.220Z' }
@@ -21,6 +21,8 @@ export type EpisodeRow = {
   /** The line is the bytes from `offset` to `offset + length` of the step's file in episodes/, without its line end. */
   readonly offset: number;
   readonly length: number;
+  /** Equal for episodes with the same tokens. Absent without samples, and in indexes of older versions. */
+  readonly tokens_hash?: string;
   /** Empty if the run does not name groups. */
   readonly group_id: string;
   readonly task_id: string;
@@ -59,8 +61,8 @@ export type EpisodeRow = {
   readonly began_at?: string;
 };
 
-/** The position of a line in its file. */
-export type LinePlace = { readonly offset: number; readonly length: number };
+/** The position of a line in its file, and the hash of its tokens. */
+export type LinePlace = Pick<EpisodeRow, 'offset' | 'length' | 'tokens_hash'>;
 
 /** Makes the row of an episode from the fields of its line. `step` and `phase` must be among them. */
 export function toEpisodeRow(fields: JsonObject, place: LinePlace, kindField: string | null): EpisodeRow {

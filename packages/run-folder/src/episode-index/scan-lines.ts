@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { BackboneError, tellOlderFormat } from '@agentjet/core';
 import { toEpisodeRow, type EpisodeRow } from './episode-row.js';
+import { placeOf } from './hash-tokens.js';
 import { parseHead, parseTurns } from './parse-head.js';
 
 /** Returns the rows of the complete lines of an episodes file from `from` on. Only the heads of lines are parsed. */
@@ -21,7 +22,7 @@ function toRow(line: Buffer, { file, offset, kindField }: Place): EpisodeRow {
   if (fields['phase'] === undefined || typeof fields['step'] !== 'number')
     throw new BackboneError('older_format', tellOlderFormat(place));
   const known = fields['agents'] === undefined ? { turns: parseTurns(line, head), ...fields } : fields;
-  return toEpisodeRow(known, { offset, length: line.length }, kindField);
+  return toEpisodeRow(known, placeOf(line, { offset, length: line.length }), kindField);
 }
 
 /** Yields the complete lines from byte `from` on. */

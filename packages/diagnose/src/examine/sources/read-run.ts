@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentJetError, isJsonObject, parseJson, parseJsonObject, toErrorMessage, valueAtPath } from '@agentjet/core';
-import { openRunFolder } from '@agentjet/run-folder';
+import { openRunFolder, type EpisodeIndex } from '@agentjet/run-folder';
 import type { EpisodeOf, ExaminedRun, ExaminedSettings } from '../examined-run.js';
 import { toSeries } from '../figures/series.js';
 import { mapMetrics, type MetricsDialect } from './map-metrics.js';
@@ -29,7 +29,8 @@ export async function readRun(where: string): Promise<ExaminedRun> {
 
 async function readFolder(dir: string): Promise<ExaminedRun> {
   const run = await openRunFolder(dir);
-  const { keys } = await run.openIndex();
+  const index = await run.openIndex();
+  const { keys } = index;
   const settings = {
     ...readExaminedSettings(await run.readConfig()),
     ...(keys.kindField !== null && { reportBy: keys.kindField }),
@@ -44,7 +45,7 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
     steps,
     evaluations.map(({ step }) => step),
   );
-  for (const step of read) for (const line of await run.episodes.readStep(step)) episodes.push(toEpisode(line, keys));
+  for (const step of read) episodes.push(...(await readStep(index, step)));
   const tasks = await countTasks(dir);
   return {
     source: 'run folder',
@@ -60,6 +61,17 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
     episodes: episodes.length === 0 ? undefined : episodes,
     ...(read.length < steps.length && { episodesOf: { read: read.length, steps: steps.length } }),
   };
+}
+
+/** The tokens of an episode are not read: its row has their hash. */
+async function readStep(index: EpisodeIndex, step: number): Promise<readonly EpisodeOf[]> {
+  const rows = await index.rowsOf(step);
+  const heads = await index.readHeads(
+    step,
+    rows.filter(({ phase }) => phase === 'train'),
+  );
+  let next = 0;
+  return rows.map((row) => toEpisode(row, row.phase === 'train' ? heads[next++] : undefined, index.keys));
 }
 
 /** A run of several policies has the records of each in a separate folder. */

@@ -1,44 +1,53 @@
-import { createHash } from 'node:crypto';
-import { isJsonObject, valueAtPath } from '@agentjet/core';
-import { kindOf } from '@agentjet/core/success';
-import { type RecordedEpisode, type RecordKeys, toEpisodeOutcome } from '@agentjet/run-folder';
+import { isJsonObject, valueAtPath, type JsonObject } from '@agentjet/core';
+import { type EpisodeRow, type RecordKeys, toEpisodeOutcome } from '@agentjet/run-folder';
 import type { EpisodeOf } from '../examined-run.js';
 
-/** Returns the part of an episode's line that causes read. Tokens become a hash, because a run has many. */
-export function toEpisode(line: RecordedEpisode, keys: RecordKeys): EpisodeOf {
-  const turns = Array.isArray(line['turns']) ? (line['turns'] as readonly unknown[]) : [];
-  const metadata = line['task_metadata'];
-  const { answered, expected } = toEpisodeOutcome(line, keys);
+/**
+ * Makes the part of an episode that causes read from its row in the index, and from the head of its line. The head is
+ * undefined for an episode of an evaluation, because causes read only its outcome.
+ */
+export function toEpisode(row: EpisodeRow, head: JsonObject | undefined, keys: RecordKeys): EpisodeOf {
   return {
-    id: line.episode_id,
-    step: line.step,
-    phase: line.phase,
-    group: textOf(line['group_id']) ?? textOf(line['task_id']) ?? '',
-    task: textOf(line['task_id']) ?? '',
-    status: line['status'] === 'completed' ? 'completed' : 'failed',
-    reward: typeof line['reward'] === 'number' ? line['reward'] : undefined,
-    success: line['is_success'] === true,
-    parts: numbersOf(line['parts']),
-    reason: textOf(line['reason']),
-    error: errorOf(line['error']),
-    seconds: numberOf(line['seconds']),
-    tokens: numberOf(line['generated_tokens']),
-    answers: turns.length,
-    cut: turns.filter((turn) => valueAtPath(turn, ['is_truncated']) === true).length,
-    withTools: numberOf(valueAtPath(line['calls'], ['withTools'])),
-    callingTools: numberOf(valueAtPath(line['calls'], ['callingTools'])),
-    malformedCalls: numberOf(valueAtPath(line['calls'], ['malformedToolCalls'])),
-    badCalls: ['malformedToolCalls', 'malformedArguments', 'unknownTools'].reduce(
-      (sum, name) => sum + numberOf(valueAtPath(line['calls'], [name])),
-      0,
-    ),
-    swallowed: Array.isArray(line['swallowed_errors']) ? line['swallowed_errors'].length : 0,
-    waited: isJsonObject(line['judge_outage']) ? numberOf(line['judge_outage']['seconds']) : undefined,
-    forks: forksOf(line['forks']),
-    kind: isJsonObject(metadata) ? kindOf({ metadata }, keys.kindField) : undefined,
-    answer: isEmptyAnswer(line, keys) ? '' : answered,
+    id: row.episode_id,
+    step: row.step,
+    phase: row.phase,
+    group: row.group_id === '' ? row.task_id : row.group_id,
+    task: row.task_id,
+    status: row.status,
+    reward: row.reward ?? undefined,
+    success: row.is_success,
+    parts: row.parts ?? {},
+    seconds: row.seconds,
+    tokens: row.generated_tokens,
+    answers: row.calls,
+    cut: row.calls_cut,
+    badCalls: row.calls_malformed,
+    forks: row.forks,
+    kind: row.kind,
+    tokensHash: row.tokens_hash ?? row.episode_id,
+    ...factsOf(head ?? {}, keys),
+  };
+}
+
+type Facts = Pick<
+  EpisodeOf,
+  'reason' | 'error' | 'withTools' | 'callingTools' | 'malformedCalls' | 'swallowed' | 'waited' | 'answer' | 'expected'
+>;
+
+/** The facts that a row does not have. */
+function factsOf(head: JsonObject, keys: RecordKeys): Facts {
+  const { calls, swallowed_errors: swallowed, judge_outage: outage } = head;
+  const { answered, expected } = toEpisodeOutcome(head, keys);
+  return {
+    reason: textOf(head['reason']),
+    error: errorOf(head['error']),
+    withTools: numberOf(valueAtPath(calls, ['withTools'])),
+    callingTools: numberOf(valueAtPath(calls, ['callingTools'])),
+    malformedCalls: numberOf(valueAtPath(calls, ['malformedToolCalls'])),
+    swallowed: Array.isArray(swallowed) ? swallowed.length : 0,
+    waited: isJsonObject(outage) ? numberOf(outage['seconds']) : undefined,
+    answer: isEmptyAnswer(head, keys) ? '' : answered,
     expected,
-    tokensHash: hashTokens(line),
   };
 }
 
@@ -46,17 +55,10 @@ const numberOf = (value: unknown): number => (typeof value === 'number' && Numbe
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** A workflow that found no answer in what the model wrote returns an empty one. */
-const isEmptyAnswer = (line: RecordedEpisode, { outputField = 'answer' }: RecordKeys): boolean => {
-  const returned = valueAtPath(line['metadata'], [outputField]);
+const isEmptyAnswer = (head: JsonObject, { outputField = 'answer' }: RecordKeys): boolean => {
+  const returned = valueAtPath(head['metadata'], [outputField]);
   return typeof returned === 'string' && returned.trim() === '';
 };
-
-function numbersOf(value: unknown): Readonly<Record<string, number>> {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, each]) => (typeof each === 'number' ? [[name, each] as const] : [])),
-  );
-}
 
 function errorOf(value: unknown): EpisodeOf['error'] {
   if (!isJsonObject(value)) return undefined;
@@ -65,19 +67,4 @@ function errorOf(value: unknown): EpisodeOf['error'] {
     message: textOf(value['message']) ?? '',
     outage: value['outage'] !== undefined,
   };
-}
-
-/** Adds up `forks`, which counts by agent and cause. */
-function forksOf(value: unknown): Readonly<Record<string, number>> {
-  const sums: Record<string, number> = {};
-  if (!isJsonObject(value)) return sums;
-  for (const causes of Object.values(value))
-    for (const [cause, count] of Object.entries(numbersOf(causes))) sums[cause] = (sums[cause] ?? 0) + count;
-  return sums;
-}
-
-function hashTokens({ samples, episode_id: id }: RecordedEpisode): string {
-  const hash = createHash('sha1');
-  for (const { ids } of samples) hash.update(JSON.stringify(ids));
-  return samples.length === 0 ? id : hash.digest('base64');
 }
