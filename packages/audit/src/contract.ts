@@ -24,7 +24,7 @@ export type ScriptedCall = { readonly name: string; readonly arguments?: string 
 export type Script = (request: ChatRequest, turn: number) => Line;
 
 /** What a way of play needs: an expected answer, or a part of the agent's requests. */
-export type PlayNeed = 'answer' | 'tools' | 'examples' | 'system' | 'tags';
+export type PlayNeed = 'answer' | 'tools' | 'examples' | 'system' | 'tags' | 'options';
 
 /** One way to play a strategy. */
 export type Way = {

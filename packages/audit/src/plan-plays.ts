@@ -1,7 +1,7 @@
 import type { ChatRequest } from '@agentjet/core';
 import type { PlayNeed, Script, Strategy, Way } from './contract.js';
 import { submittingTool } from './fill-schema.js';
-import { exampleAnswers, namedTags, systemText } from './requests.js';
+import { exampleAnswers, listedOptions, namedTags, systemText } from './requests.js';
 import { spellings } from './spellings.js';
 
 /** One way of one strategy. Each play is played once or more on each task. */
@@ -14,6 +14,7 @@ export function readNeeds(request: ChatRequest): readonly PlayNeed[] {
     ...(exampleAnswers(request).length > 0 ? (['examples'] as const) : []),
     ...(systemText(request) === '' ? [] : (['system'] as const)),
     ...(namedTags(request).length > 0 ? (['tags'] as const) : []),
+    ...(listedOptions(request).length > 1 ? (['options'] as const) : []),
   ];
 }
 

@@ -12,6 +12,7 @@ import { questionAgain } from './strategies/question-again.js';
 import { randomPlay } from './strategies/random-play.js';
 import { rightAnswer } from './strategies/right-answer.js';
 import { rightOnlyInThoughts } from './strategies/right-only-in-thoughts.js';
+import { sameAction } from './strategies/same-action.js';
 import { wrongAnswerInForm } from './strategies/wrong-answer.js';
 
 /** All strategies, in the order of the report. */
@@ -29,5 +30,6 @@ export const strategies: readonly Strategy[] = [
   orderToGrader,
   idleProgram,
   endlessCalls,
+  sameAction,
   rightAnswer,
 ];

@@ -81,6 +81,16 @@ it('reads example turns and the options that a prompt lists', () => {
   expect(listedOptions({ messages: [user('What is 1 + 1?')] })).toEqual([]);
 });
 
+it('repeats an option of the first request, also if later requests list others', () => {
+  const first: ChatRequest = { messages: [user('Answer with up, down or left.')] };
+  expect(readNeeds(first)).toEqual(['options']);
+  const plays = planPlays(strategies, ['options']).filter(({ way }) => way.needs?.includes('options') === true);
+  const scripts = plays.map(({ way }) => way.open(scene(1, undefined, [])));
+  expect(scripts.map((script) => script(first, 0).text)).toEqual(['up', 'down', 'left', 'left']);
+  const later: ChatRequest = { messages: [...first.messages, user('Say yes or no.')] };
+  expect(scripts.map((script) => script(later, 1).text)).toEqual(['up', 'down', 'left', 'left']);
+});
+
 it('answers in the tags that the prompt names, and shows its JSON', () => {
   const request: ChatRequest = {
     messages: [user('Write <reasoning>...</reasoning> and <final>...</final>, or {"city": "...", "count": 0}.')],

@@ -194,7 +194,8 @@ export const badRewardsByOthers: readonly Planted[] = [
   {
     name: 'a tenth for each move that does not end in a hole',
     isByOthers,
-    pays: ['an option that the prompt lists'],
+    // Its author named a random play, with which strategies are compared. The second one was added because of this reward.
+    pays: ['an option that the prompt lists', 'the same action again and again'],
     createJob: jobOf(
       walking(({ state }, moves) => (state === 'hole' ? 0 : moves / 10)),
       lakes,
