@@ -1,12 +1,23 @@
 import { valueAtPath } from '@agentjet/core';
 import type { z } from 'zod';
+import { claimRequestSchema, endRequestSchema, heartbeatRequestSchema } from './episodes.js';
 import { WireError } from './error-codes.js';
+import { createQuickCheck, type QuickCheck } from './quick-check.js';
+
+/** The checks of bodies that arrive thousands of times. */
+const quickChecks: ReadonlyMap<z.ZodType, QuickCheck<unknown>> = new Map<z.ZodType, QuickCheck<unknown>>([
+  [claimRequestSchema, createQuickCheck(claimRequestSchema)],
+  [endRequestSchema, createQuickCheck(endRequestSchema)],
+  [heartbeatRequestSchema, createQuickCheck(heartbeatRequestSchema)],
+]);
 
 /**
  * Parses a body by the schema and fills in its defaults. Throws WireError `invalid_request`, whose message has the
  * field, the problem and the value.
  */
 export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Value {
+  const quick = quickChecks.get(schema)?.(body);
+  if (quick !== undefined) return quick as Value;
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
