@@ -7,6 +7,8 @@ import { metaOf, pageBytes } from './page-meta.js';
  */
 export class FileRoom {
   readonly #handle: number;
+  /** Bytes that LMDB can still write, if each write since the last look at the file took all that it asked for. */
+  #left = 0;
 
   constructor(file: string) {
     this.#handle = openSync(file, 'r+');
@@ -21,19 +23,29 @@ export class FileRoom {
    * Grows the file so that LMDB can write this many bytes. If the disk fails, restores the size and throws the error.
    */
   ensure(bytes: number): void {
-    const { size } = fstatSync(this.#handle);
-    const wanted = this.#usedBytes() + bytes;
-    if (size >= wanted) return;
-    const ahead = Math.min(Math.max(wanted >> 3, leastAhead), mostAhead);
-    try {
-      this.#grow(size, wanted + ahead);
-    } catch {
-      this.#grow(size, wanted); // the disk may have room for the needed bytes alone
-    }
+    if (bytes > this.#left) this.#left = this.#look(bytes);
+    this.#left -= bytes;
   }
 
   close(): void {
     closeSync(this.#handle);
+  }
+
+  /** Grows the file if it has less room, and returns its room. */
+  #look(bytes: number): number {
+    this.#left = 0;
+    const { size } = fstatSync(this.#handle);
+    const used = this.#usedBytes();
+    const wanted = used + bytes;
+    if (size >= wanted) return size - used;
+    const ahead = Math.min(Math.max(wanted >> 3, leastAhead), mostAhead);
+    try {
+      this.#grow(size, wanted + ahead);
+      return bytes + ahead;
+    } catch {
+      this.#grow(size, wanted); // the disk may have room for the needed bytes alone
+      return bytes;
+    }
   }
 
   #grow(from: number, to: number): void {
