@@ -33,7 +33,7 @@ const nameParts = ({ split, share }: TableOf): readonly string[] => [
 
 /** Returns the version from which tasks are drawn, or undefined if the first version was not replaced. */
 export const currentTable = ({ tables }: Pick<LedgerState, 'tables'>, of: TableOf): TableVersion | undefined =>
-  tables.get(tableName(of))?.complete.at(-1);
+  tables.size === 0 ? undefined : tables.get(tableName(of))?.complete.at(-1);
 
 /** Returns the tasks of one version of a table. Default: the version from which tasks are drawn. */
 export function tasksOf(

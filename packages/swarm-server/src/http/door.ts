@@ -65,8 +65,10 @@ export class Door {
     async (context: Context): Promise<Response> => {
       const { swarm, key } = this.#enter(context, role);
       const body = parseRequest(schema, await readJson(incomingOf(context), this.#limits));
-      noteClient(context, body);
-      const answer = await route(swarm, body, { context, key });
+      const answer = await route(swarm, body, { context, key }).catch((error: unknown) => {
+        noteClient(context, body);
+        throw error;
+      });
       const turn = this.#turns.take(answerBytes);
       if (turn !== undefined) await turn;
       return context.json(answer as object);

@@ -17,6 +17,9 @@ export const defaultOpenEpisodes = 256;
 /** A key can send a burst as large as its rates allow in this many seconds. */
 const burstSeconds = 4;
 
+/** JSON that is parsed and serialized again is at most this many times as long: `1e20` becomes a number of 21 digits. */
+const growth = 6;
+
 type Usage = { requests: number; bytes: number; atMs: number; streams: number; readonly metrics: Set<string> };
 
 /** Counts the requests, streams and metrics of each key. A new key with an old name starts with new counts. */
@@ -71,14 +74,20 @@ export class KeyLimiter {
   }
 
   /**
-   * Checks the size of an end's metadata, and counts the names of its metrics.
+   * Checks the size of an end's metadata, and counts the names of its metrics. `bodyBytes` is the size of the whole end,
+   * so that the metadata of a small end need not be measured. Default: unknown.
    * @throws WireError `metadata_too_large`, `too_many_metrics`
    */
-  requireEnd(key: StoredKey | undefined, { metadata, log_metrics: logged, parts = {} }: EndRequest): void {
+  requireEnd(
+    key: StoredKey | undefined,
+    { metadata, log_metrics: logged, parts = {} }: EndRequest,
+    bodyBytes = Infinity,
+  ): void {
     const limits = limitsOf(key);
     if (key === undefined || limits === undefined) return;
     const { metadata_bytes: mostBytes = Infinity, metric_names: mostNames = Infinity } = limits;
-    const bytes = mostBytes === Infinity ? 0 : Buffer.byteLength(JSON.stringify(metadata));
+    const isSmall = growth * bodyBytes <= mostBytes;
+    const bytes = isSmall || mostBytes === Infinity ? 0 : Buffer.byteLength(JSON.stringify(metadata));
     if (bytes > mostBytes)
       throw new WireError(
         'metadata_too_large',

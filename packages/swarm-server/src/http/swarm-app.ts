@@ -203,7 +203,7 @@ function addRunning(base: Hono, door: Door, telemetry: Telemetry): void {
     door.write('worker', endRequestSchema, async (swarm, end, { context, key }) => {
       for (const reward of rewardsIn(end)) requireBounds(reward, key);
       requireSum(end, key);
-      door.limiter.requireEnd(key, end);
+      door.limiter.requireEnd(key, end, Number(incomingOf(context).headers['content-length']));
       const sinceMs = systemHost.now();
       const id = context.req.param('id') ?? '';
       const { episodes, groups } = swarm.context.ledger.state;

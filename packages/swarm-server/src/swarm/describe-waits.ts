@@ -142,7 +142,7 @@ function findBlock(context: SwarmContext, wanted: string): Wait | undefined {
       text: `${wanted}, and the disk of the ledger is nearly full: the server accepts ends while they fit, but gives out no episodes and answers no calls. Free disk space.`,
     };
   if (ledger.numRunning > 0) return undefined;
-  const waiting = unscoredEpisodes(context);
+  const { unscored: waiting } = hasPolicies(context) ? ledger.accountOf(context.policy) : ledger.account;
   if (waiting > 0)
     return {
       reason: 'rewards',
@@ -159,14 +159,6 @@ const tasksOf = (context: SwarmContext, shares: readonly string[]): string =>
   hasShares(context.ledger.state, rulesOf(context))
     ? `all tasks of the share ${shares.map((share) => JSON.stringify(share)).join(', ')}`
     : 'all tasks';
-
-function unscoredEpisodes(context: SwarmContext): number {
-  const { ledger } = context;
-  let found = 0;
-  for (const { groupId } of flyingOf(context).flight.groups.values())
-    found += ledger.membersOf(groupId).filter(({ state }) => state === 'ended').length;
-  return found;
-}
 
 /** Describes the missing groups by share. At the end of a run, only the groups that are being sampled are missing. */
 function toWanted(context: SwarmContext, missing: GroupsByShare): string {

@@ -25,11 +25,12 @@ export class EndRoom {
   }
 
   /**
-   * Reserves room for an end. Call the returned function when the end is committed. `countTokens` returns the number of
-   * sampled tokens, and is called only on a nearly full disk. Throws WireError `store_full` if there is no room.
+   * Reserves room for an end. Call the returned function when the end is committed. Returns undefined if the disk has
+   * enough room for any end. `countTokens` returns the number of sampled tokens, and is called only on a nearly full
+   * disk. Throws WireError `store_full` if there is no room.
    */
-  take(end: EndRequest, countTokens: () => number): () => void {
-    if (this.#store.hasRoom()) return () => undefined; // the size of an end matters only on a nearly full disk
+  take(end: EndRequest, countTokens: () => number): (() => void) | undefined {
+    if (this.#store.hasRoom()) return undefined;
     const bytes = Buffer.byteLength(JSON.stringify(end)) + countTokens() * bytesOfToken + bytesOfRest;
     if (!this.#store.hasRoomFor(this.#pendingBytes + bytes))
       throw new WireError(

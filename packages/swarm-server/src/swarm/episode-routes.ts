@@ -382,7 +382,7 @@ export class EpisodeRoutes {
       await writer.synced();
       throw this.#goneError(episodeId);
     } finally {
-      writer.committed().then(release, release);
+      if (release !== undefined) writer.committed().then(release, release);
       if (episode.state !== 'running') this.#model?.close(episodeId);
     }
   }
