@@ -244,6 +244,18 @@ describe('what is wrong with a configuration', () => {
       '"lora.rank" in math-agent.yaml:4 is 8, which the backbone verl does not have. Remove it, or use backbone: onnx or torch.',
     ],
     [
+      'an adapter to begin with, but none to train',
+      'ajet:\n  lora:\n    adapter: /adapters/first\n',
+      'conflict',
+      '"lora.adapter" (math-agent.yaml:3) names an adapter, and "lora.rank" 0 trains all weights.',
+    ],
+    [
+      'an adapter and KL in the reward',
+      'ajet:\n  lora: { rank: 4, adapter: /adapters/first }\n  trainer_common:\n    algorithm: { use_kl_in_reward: true }\n',
+      'conflict',
+      '"lora.adapter" (math-agent.yaml:2) cannot be used with "trainer_common.algorithm.use_kl_in_reward"',
+    ],
+    [
       'sampling ahead that allows nothing',
       'ajet:\n  trainer_common:\n    max_staleness: 1\n    ppo_epochs: 2\n',
       'conflict',

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-function evaluate(checkpoint: string): Promise<unknown> {
+function evaluate(checkpoint?: string, config = createConfig()): Promise<unknown> {
   const tasks = [{ taskId: 'a', mainQuery: '1 + 1?' }];
   const reader = createTaskReader({ training: tasks, evaluation: tasks });
   const inputs = {
@@ -25,7 +25,7 @@ function evaluate(checkpoint: string): Promise<unknown> {
     templateFamily: undefined,
     composition: testComposition,
   };
-  return evaluateModel(createConfig(), { inputs, checkpoint, onEvent: () => {} });
+  return evaluateModel(config, { inputs, ...(checkpoint !== undefined && { checkpoint }), onEvent: () => {} });
 }
 
 it('refuses a run of several policies, and says how to evaluate one of them', async () => {
@@ -36,6 +36,11 @@ it('refuses a run of several policies, and says how to evaluate one of them', as
   await expect(evaluate(run)).rejects.toThrow(
     `The run ${run} has the policies planner, worker, each with its own model. Name the folder of one of them, such as ${path.join(run, 'policies', 'planner')}.`,
   );
+});
+
+it('refuses an adapter that only training would begin with, and says how to evaluate it', async () => {
+  const adapted = createConfig({ lora: { rank: 8, adapter: '/adapters/first' } });
+  await expect(evaluate(undefined, adapted)).rejects.toThrow('`ajet eval --checkpoint /adapters/first`');
 });
 
 it('refuses the folder of an experiment, and names its newest run', async () => {

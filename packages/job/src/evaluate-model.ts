@@ -17,7 +17,8 @@ async function withCheckpoint(
   onNotice: (message: string) => void,
 ): Promise<CommonConfig> {
   if (checkpoint === undefined) return config;
-  return { ...config, model: { ...config.model, path: await findCheckpoint(checkpoint, onNotice) } };
+  const path = await findCheckpoint(checkpoint, onNotice);
+  return { ...config, model: { ...config.model, path }, lora: { ...config.lora, adapter: null } };
 }
 
 /** The model whose answers are evaluated. With backbone `debug` and an endpoint, it is the model of that endpoint. */

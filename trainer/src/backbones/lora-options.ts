@@ -10,6 +10,8 @@ export type LoraOptions = {
    * projections of attention and feed-forward.
    */
   readonly targetModules?: readonly string[];
+  /** The folder of an adapter in PEFT's layout to begin with. Defaults to a new adapter. */
+  readonly start?: string;
 };
 
 /** Returns undefined if all weights are trained. */
@@ -19,5 +21,6 @@ export function readLora({ lora }: Pick<CommonConfig, 'lora'>): LoraOptions | un
     rank: lora.rank,
     alpha: lora.alpha,
     ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
+    ...(lora.adapter === null ? {} : { start: lora.adapter }),
   };
 }

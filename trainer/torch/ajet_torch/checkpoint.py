@@ -1,6 +1,7 @@
 """Writes model folders, and writes and reads the trainer's state.
 
     dir/                          a Hugging Face model folder, readable by transformers and vLLM
+    dir/adapter/                  with LoRA: the adapter alone, in peft's layout
     dir/trainer_state/trainer.json              step, policy version, parameter shapes, sizes and checksums of the files
     dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
 
@@ -27,7 +28,7 @@ from transformers.utils import GENERATION_CONFIG_NAME
 
 from .errors import WorkerError, first_line
 from .generation_config import is_saveable
-from .lora import fold_adapters
+from .lora import fold_adapters, write_adapter
 from .optimizer import STATE_NAMES, local, shard_place
 from .training import Trainer
 
@@ -49,10 +50,13 @@ def save_checkpoint(trainer: Trainer, directory: str) -> None:
             (partial / "trainer_state").mkdir(parents=True)
         ranks.barrier()
         _write_shard(trainer, partial / "trainer_state")
-        weights = whole_weights(trainer)
+        state = _whole_state(trainer)
         ranks.barrier()
         if ranks.is_first:
-            write_model_folder(trainer, weights, partial)
+            write_model_folder(trainer, _fold(state, trainer), partial)
+            if trainer.config.lora.rank:
+                base = str(Path(trainer.config.model_dir).resolve()) if trainer.config.model_dir else ""
+                write_adapter(state, trainer.config.lora, base, partial / "adapter")
             _write_manifest(trainer, partial)
             _replace(partial, target)
         ranks.barrier()
@@ -69,11 +73,15 @@ def _replace(partial: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def whole_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
-    """Returns unsharded weights in host memory on the first rank, with LoRA merged in, by Hugging Face name. All ranks
-    must call this function."""
+def _whole_state(trainer: Trainer) -> dict[str, torch.Tensor]:
+    """Returns the unsharded state in host memory on the first rank, adapters included. All ranks must call this
+    function."""
     lm = trainer.policy.lm
-    state = {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
+    return {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
+
+
+def _fold(state: dict[str, torch.Tensor], trainer: Trainer) -> dict[str, torch.Tensor]:
+    """Returns the weights by their Hugging Face names, with LoRA merged in."""
     return dict(fold_adapters(state, trainer.config.lora)) if trainer.config.lora.rank else state
 
 

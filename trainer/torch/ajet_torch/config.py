@@ -30,11 +30,13 @@ class OptimizerConfig:
 
 @dataclass(frozen=True)
 class LoraConfig:
-    """Low-rank adapters through peft (Hu et al. 2021): W + alpha / rank * B A. Rank 0 trains all weights."""
+    """Low-rank adapters through peft (Hu et al. 2021): W + alpha / rank * B A. Rank 0 trains all weights.
+    `start` is the folder of an adapter in peft's layout to begin with; empty, a new adapter."""
 
     rank: int = 0
     alpha: float = 32.0
     target_modules: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    start: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -13,6 +17,9 @@ from .errors import WorkerError, first_line
 
 
 ALL_LINEAR = "all-linear"
+
+CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
+PREFIX = "base_model.model."
 
 
 def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
@@ -32,7 +39,66 @@ def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedMode
     for name, parameter in lm.named_parameters():
         parameter.requires_grad_("lora_" in name)
         parameter.data = parameter.data.to(dtype)
+    if lora.start:
+        _read_start(lm, lora)
     return lm
+
+
+def _read_start(lm: PreTrainedModel, lora: LoraConfig) -> None:
+    """Fills the adapters with those of a folder that peft or a run has written. Raises `bad_request` if the folder has
+    none, or others than these."""
+    folder = Path(lora.start)
+    own = {peft_name(name): parameter for name, parameter in lm.named_parameters() if ".lora_" in name}
+    try:
+        config = json.loads((folder / CONFIG_FILE).read_text())
+        tensors = load_file(folder / WEIGHTS_FILE)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise _refusal(lora, first_line(error)) from error
+    rank, alpha = config.get("r"), config.get("lora_alpha")
+    if (rank, alpha) != (lora.rank, lora.alpha):
+        raise _refusal(lora, f"its rank is {rank} and its alpha {alpha}, and lora.rank is {lora.rank} and lora.alpha {lora.alpha}")
+    odd = [name for name in ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "lora_bias") if config.get(name)]
+    if odd:
+        raise _refusal(lora, f"it sets {odd[0]}, which is not trained here")
+    for name in sorted(own.keys() ^ tensors.keys()):
+        raise _refusal(lora, f"it has no {name}" if name in own else f"it has {name}, which lora.target_modules does not adapt")
+    for name, parameter in own.items():
+        if tensors[name].shape != parameter.shape:
+            raise _refusal(lora, f"{name} has shape {list(tensors[name].shape)}, not {list(parameter.shape)}")
+        parameter.data.copy_(tensors[name])
+
+
+def _refusal(lora: LoraConfig, why: str) -> WorkerError:
+    return WorkerError("bad_request", f"Cannot begin with the adapter lora.adapter {lora.start}: {why}. Set lora.rank, lora.alpha and lora.target_modules to the values of its {CONFIG_FILE}.")
+
+
+def peft_name(name: str) -> str:
+    """Returns the name of an adapter's tensor in a file of peft: without the adapter's own name, below the wrapped model."""
+    return PREFIX + name.replace(".default", "")
+
+
+def write_adapter(state: Mapping[str, torch.Tensor], lora: LoraConfig, base: str, target: Path) -> None:
+    """Writes the adapters of `state` in peft's layout. `base` is the folder of their model."""
+    tensors = {peft_name(name): tensor.contiguous() for name, tensor in state.items() if ".lora_" in name}
+    modules = {name.partition(".lora_")[0] for name in state if ".lora_" in name}
+    if list(lora.target_modules) == [ALL_LINEAR]:
+        names = sorted({module.rpartition(".")[2] for module in modules})
+    else:
+        names = [name for name in lora.target_modules if any(module == name or module.endswith(f".{name}") for module in modules)]
+    config = {
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "base_model_name_or_path": base,
+        "r": lora.rank,
+        "lora_alpha": lora.alpha,
+        "lora_dropout": 0.0,
+        "bias": "none",
+        "target_modules": names,
+        "inference_mode": True,
+    }
+    target.mkdir()
+    (target / CONFIG_FILE).write_text(json.dumps(config, indent=2) + "\n")
+    save_file(tensors, target / WEIGHTS_FILE, metadata={"format": "pt"})
 
 
 def find_targets(lm: PreTrainedModel, lora: LoraConfig) -> str | list[str]:

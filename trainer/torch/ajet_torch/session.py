@@ -35,7 +35,7 @@ class Session:
         self.placement = placement
         self.trainer = Trainer(config, placement)
         self.server = self._create_server()
-        if placement.sharded:
+        if placement.sharded or (config.lora.start and config.inference.server == "vllm"):  # otherwise vLLM would begin without the adapter
             self.server.update_weights(self.weights())
             if isinstance(self.server, ProbedServer):
                 self.server.judge({})

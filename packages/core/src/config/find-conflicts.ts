@@ -33,7 +33,30 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     ...findTruncationConflicts(config, locate),
     ...findReplicaConflicts(config, locate),
     ...findOrderConflicts(config, locate),
+    ...findAdapterConflicts(config, locate),
   ];
+}
+
+/** An adapter to begin with needs a run that trains adapters, and is not part of the initial model of KL in the reward. */
+function findAdapterConflicts(
+  { lora, trainer_common: trainer }: CommonYaml,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  if (lora.adapter === null) return [];
+  const place = `"lora.adapter" (${locate('lora.adapter')})`;
+  const messages = [
+    ...(lora.rank > 0
+      ? []
+      : [
+          `${place} names an adapter, and "lora.rank" 0 trains all weights. Set lora.rank, lora.alpha and lora.target_modules to those of the adapter.`,
+        ]),
+    ...(trainer.algorithm.use_kl_in_reward
+      ? [
+          `${place} cannot be used with "trainer_common.algorithm.use_kl_in_reward", which opens the initial model without an adapter. Merge the adapter with \`ajet export\` and begin with the new folder, or use trainer_common.kl_loss_coef.`,
+        ]
+      : []),
+  ];
+  return messages.map((message) => ({ code: 'conflict', message }));
 }
 
 /** `swarm.order: drawn` takes the tasks in their order, so settings that let a swarm choose have no effect with it. */

@@ -186,6 +186,12 @@ export const lora = z
       'layers that get an adapter. null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers except the head, as in PEFT. onnx adapts these projections only',
       { isPlain: true },
     ),
+    adapter: setting(
+      text.nullable(),
+      null,
+      'folder of an adapter in the layout of PEFT, with which training begins; null: a new adapter, which changes nothing at first. rank, alpha and target_modules must be those of the folder. A KL term compares with the model without an adapter',
+      { path: 'file' },
+    ),
   })
   .describe('onnx and torch');
 

@@ -108,7 +108,7 @@ async function refuseAdapter(modelDir: string): Promise<void> {
   if (base === undefined) return;
   throw new BackboneError(
     'bad_model_files',
-    `${modelDir} is an adapter (LoRA) of ${base}, and a run trains a whole model. Merge the two with \`ajet export ${quoteForShell(modelDir)} <new folder>\`, and set model.path to the new folder.`,
+    `${modelDir} is an adapter (LoRA) of ${base}, and a run trains a whole model. Merge the two with \`ajet export ${quoteForShell(modelDir)} <new folder>\`, and set model.path to the new folder. Or train the adapter further: set model.path to its model, and lora.adapter to ${modelDir}.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import type { CommonConfig, Engine } from '@agentjet/core';
+import { ConfigError, quoteForShell, type CommonConfig, type Engine } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { openEndpointPolicy } from './endpoint-policy.js';
@@ -64,6 +64,7 @@ export async function openUntrainedPolicy(
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), modelDir: undefined, close: () => Promise.resolve() };
+  requireNoAdapter(config);
   const { path } = config.model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const findModel = async (name: string): Promise<string> => {
@@ -81,6 +82,16 @@ export async function openUntrainedPolicy(
   } finally {
     await whole?.close(); // removes a merged copy, which the engine has read
   }
+}
+
+/** A model that is not trained is opened whole, so an adapter next to it would have no effect. */
+function requireNoAdapter({ lora }: CommonConfig): void {
+  if (lora.adapter === null) return;
+  const dir = quoteForShell(lora.adapter);
+  throw new ConfigError(
+    'conflict',
+    `lora.adapter is ${lora.adapter}, and only a run that trains begins with an adapter. Evaluate it with \`ajet eval --checkpoint ${dir}\`. For other commands, merge it with \`ajet export ${dir} <new folder>\`, and set model.path to the new folder and lora.adapter to null.`,
+  );
 }
 
 /** Returns the engine with `rollout.max_model_len` as its context, if the model's own context is longer. */

@@ -87,7 +87,7 @@ async function openLocalTeacher(
   const own = {
     ...config,
     model: { ...model, path: teacherDir },
-    lora: { ...lora, rank: 0 },
+    lora: { ...lora, rank: 0, adapter: null },
     rollout: { ...rollout, name: 'builtin' as const },
   };
   const backbone = await openBackbone(entry, own, { emit, modelDir: teacherDir, signal });

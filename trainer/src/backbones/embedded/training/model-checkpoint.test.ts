@@ -122,6 +122,29 @@ test('an adapter is saved as peft does, and export merges it into its model', as
   await Promise.all([model.close(), whole.close()]);
 });
 
+test('training begins with an adapter that another run or PEFT wrote, without its moments and steps', async () => {
+  const trained = await open({ lora, seed: 1 });
+  await trained.trainStep(batchOf(1));
+  const start = path.join(root, 'start');
+  await saveOnnxModel(trained, { modelDir, dir: start });
+  const begun = await open({ lora: { ...lora, start }, seed: 2 });
+  expect(begun.parameters).toEqual(trained.parameters);
+  expect(begun.policyVersion).toBe(0);
+  await Promise.all([trained.close(), begun.close()]);
+  const refusals: readonly (readonly [LoraOptions, string])[] = [
+    [{ ...lora, start: modelDir }, 'it has no adapter_config.json'],
+    [{ rank: 2, alpha: 2, start }, 'its scale (alpha / rank) is 3, not 1'],
+    [{ rank: 3, alpha: 9, start }, 'lora_A.weight" has shape [2, 8], not [3, 8]'],
+  ];
+  for (const [settings, message] of refusals) {
+    const problem = await problemOf(open({ lora: settings, seed: 1 }));
+    expect(problem).toContain(message);
+    expect(problem).toMatch(
+      /bad_model_files: Cannot begin with the adapter lora\.adapter .*set lora\.rank, lora\.alpha/,
+    );
+  }
+});
+
 test('a checkpoint of other lora settings is refused and the model stays usable', async () => {
   const [whole, adapted] = [await open(), await open({ lora, seed: 1 })];
   const dirs = { whole: path.join(root, 'whole'), adapted: path.join(root, 'adapted') };

@@ -14,7 +14,7 @@ import { countParameters, parameterLayout } from './model/parameter-layout.js';
 import { OnnxModel } from './onnx-model.js';
 import type { ModelFolder } from '../../../model-files/model-folder.js';
 import type { LoraOptions } from '../../lora-options.js';
-import { loadAdapter, saveAdapter } from './adapter/adapter-checkpoint.js';
+import { loadAdapter, readStart, saveAdapter } from './adapter/adapter-checkpoint.js';
 import { adapterForm, noAdapter } from './adapter/adapter-form.js';
 import { readFrozenWeights, storedBytes, type WeightFormat } from './frozen/frozen-weights.js';
 import { initialAdapter } from './adapter/initial-adapter.js';
@@ -25,7 +25,7 @@ export type OpenOnnxModelOptions = {
   readonly modelDir: string;
   readonly optimizer: OptimizerOptions;
   readonly threads?: number;
-  /** If present, new adapters are trained instead of all weights. */
+  /** If present, an adapter is trained instead of all weights. It is new, or `lora.start`. */
   readonly adapter?: { readonly lora: LoraOptions; readonly seed: number };
   /** How weights that no step changes are stored. Defaults to float32. Without an adapter, a model in another format cannot be trained. */
   readonly frozenWeights?: WeightFormat;
@@ -46,9 +46,10 @@ export async function openOnnxModel(options: OpenOnnxModelOptions): Promise<Onnx
   if (adapter === undefined && format === 'float32')
     return new OnnxModel({ ...shared, weights: await readWeights(), readReference: readWeights });
   const form = adapter === undefined ? noAdapter : adapterForm(layout, adapter.lora);
+  const start = adapter?.lora.start;
   return new OnnxModel({
     ...shared,
-    weights: initialAdapter(form, adapter?.seed ?? 0),
+    weights: start === undefined ? initialAdapter(form, adapter?.seed ?? 0) : await readStart(form, start),
     base: {
       adapter: form,
       layout,

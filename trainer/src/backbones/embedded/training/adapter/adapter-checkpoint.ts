@@ -60,21 +60,41 @@ export async function loadAdapter(model: OnnxModel, form: AdapterForm, dir: stri
       'checkpoint',
       `Cannot resume from ${path.resolve(dir)}: it has no ${adapterConfigFile}, but an adapter (LoRA) is trained here (lora.rank is ${form.rank}). Resume with the lora settings of the run that saved it.`,
     );
-  await model.restore(await readState(dir, form.layout, () => readValues(dir, adapter, form)));
+  const refuse = (difference: string): BackboneError => otherAdapter(dir, difference);
+  await model.restore(await readState(dir, form.layout, () => readValues(adapter, form, refuse)));
 }
 
-async function readValues(dir: string, { changes, scale }: Adapter, form: AdapterForm): Promise<Float32Array> {
+/**
+ * Reads the adapter that training begins with, shape [layout.length]. PEFT or a run may have written it. Rejects with
+ * BackboneError `bad_model_files` if the folder has no adapter, or if it differs from the lora settings.
+ */
+export async function readStart(form: AdapterForm, dir: string): Promise<Float32Array> {
+  const refuse = (difference: string): BackboneError =>
+    new BackboneError(
+      'bad_model_files',
+      `Cannot begin with the adapter lora.adapter ${dir}: ${difference}. Name a folder that PEFT or a run has written, and set lora.rank, lora.alpha and lora.target_modules to the values of its ${adapterConfigFile}.`,
+    );
+  const adapter = await readAdapter(dir);
+  if (adapter === undefined) throw refuse(`it has no ${adapterConfigFile}`);
+  return await readValues(adapter, form, refuse);
+}
+
+async function readValues(
+  { changes, scale }: Adapter,
+  form: AdapterForm,
+  refuse: (difference: string) => BackboneError,
+): Promise<Float32Array> {
   const values = new Float32Array(form.layout.length);
-  if (scale !== form.scale) throw otherAdapter(dir, `its scale (alpha / rank) is ${scale}, not ${form.scale}`);
+  if (scale !== form.scale) throw refuse(`its scale (alpha / rank) is ${scale}, not ${form.scale}`);
   if (changes.size !== form.modules.length)
-    throw otherAdapter(dir, `it changes ${changes.size} matrices, not ${form.modules.length}`);
+    throw refuse(`it changes ${changes.size} matrices, not ${form.modules.length}`);
   for (const { name, shape, data } of namedTensors(form.layout, values)) {
     const [module = '', half] = name.split('.lora_');
     const pair = changes.get(`${module}.weight`);
     const entry = half?.startsWith('A') === true ? pair?.a : pair?.b;
-    if (entry === undefined) throw otherAdapter(dir, `it has no "${name}"`);
+    if (entry === undefined) throw refuse(`it has no "${name}"`);
     if (entry.shape.join() !== shape.join())
-      throw otherAdapter(dir, `"${name}" has shape [${entry.shape.join(', ')}], not [${shape.join(', ')}]`);
+      throw refuse(`"${name}" has shape [${entry.shape.join(', ')}], not [${shape.join(', ')}]`);
     await readTensorInto(entry, data);
   }
   return values;
