@@ -22,7 +22,6 @@ function examine(name: string): ReturnType<typeof examineRun> {
 
 /** Runs in which the doctor finds another cause or none, each with the reason. The benchmark counts them as wrong. */
 const known: ReadonlyMap<string, string> = new Map([
-  ['planted.by-others.expired-key', 'a record has no results of tools, so an error in one is not seen'],
   ['healthy.by-others.shelves', 'one of two kinds of tasks lost its success during the run, and the finding says so'],
 ]);
 const named = kept.filter(({ name }) => !known.has(name));

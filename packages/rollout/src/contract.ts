@@ -210,6 +210,9 @@ export type CallCounts = {
   readonly malformedArguments: number;
   /** Tool calls that name a tool which their request does not have. */
   readonly unknownTools: number;
+  /** Results of tools that the agent sent, and those of them that report an error. Absent if there were none. */
+  readonly toolResults?: number;
+  readonly toolErrors?: number;
   /** Answers that are not JSON or do not match the schema, although responseFormat asked for it. */
   readonly malformedJson: number;
 };

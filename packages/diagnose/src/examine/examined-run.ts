@@ -75,6 +75,9 @@ export type EpisodeOf = {
   readonly malformedCalls: number;
   /** Tool calls that could not be used: not readable, of unknown tools, or with wrong arguments. */
   readonly badCalls: number;
+  /** Results of tools, and those of them that report an error. */
+  readonly toolResults: number;
+  readonly toolErrors: number;
   readonly swallowed: number;
   /** Seconds that it waited for a judge that could not be reached. Undefined if its judge answered at once. */
   readonly waited: number | undefined;

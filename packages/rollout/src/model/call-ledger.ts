@@ -13,6 +13,7 @@ import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 import type { RequestPrint } from './request-print.js';
 import { isMalformedJson } from './response-format.js';
 import { findMismatch } from './schema-mismatch.js';
+import { countToolResults } from './tool-errors.js';
 
 const maxKeptAnswers = 64;
 
@@ -43,6 +44,7 @@ type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatR
  */
 export class CallLedger {
   readonly #counts = { ...noCalls };
+  readonly #tools = { results: 0, errors: 0 };
   readonly #nextIndex = new Map<string, number>();
   readonly #answers = new Map<string, KeptAnswer>();
   /** Keys of finished answers, the oldest first. */
@@ -124,7 +126,8 @@ export class CallLedger {
   }
 
   get counts(): CallCounts {
-    return { ...this.#counts };
+    const { results: toolResults, errors: toolErrors } = this.#tools;
+    return { ...this.#counts, ...(toolResults > 0 && { toolResults, toolErrors }) };
   }
 
   /** Returns the number of the agent's next call: 0, 1, 2, and so on. */
@@ -175,6 +178,9 @@ export class CallLedger {
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
     this.#counts.malformedArguments += toolCalls.filter((call) => isMalformed(call, tools.get(call.name))).length;
     this.#counts.unknownTools += toolCalls.filter((call) => !tools.has(call.name)).length;
+    const { results, errors } = countToolResults(request);
+    this.#tools.results += results;
+    this.#tools.errors += errors;
     this.#counts.malformedJson += Number(
       toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content),
     );

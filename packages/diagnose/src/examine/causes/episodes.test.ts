@@ -29,6 +29,8 @@ function runWith(change: (episode: EpisodeOf, at: number) => Changes, more: Part
       callingTools: 0,
       malformedCalls: 0,
       badCalls: 0,
+      toolResults: 0,
+      toolErrors: 0,
       swallowed: 0,
       waited: undefined,
       forks: {},
@@ -55,6 +57,13 @@ const causesOf = (...given: Parameters<typeof runWith>): readonly string[] =>
 
 it('episodes without anything special show nothing', () => {
   expect(causesOf(() => ({}))).toEqual([]);
+});
+
+it('a tool that answers with errors is a swallowed error, unless the calls were wrong', () => {
+  const broken = { toolResults: 2, toolErrors: 2, success: false, reward: 0 };
+  expect(causesOf((_episode, at) => (at < 3 ? broken : {}))[0]).toBe('swallowed_errors');
+  expect(causesOf((_episode, at) => (at < 3 ? { ...broken, badCalls: 2 } : {}))).not.toContain('swallowed_errors');
+  expect(causesOf((_episode, at) => ({ ...broken, toolErrors: at % 2 }))).not.toContain('swallowed_errors');
 });
 
 it('a judge that could not be reached is an outage, also if it answered in the end', () => {

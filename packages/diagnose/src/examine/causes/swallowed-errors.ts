@@ -1,23 +1,47 @@
-import type { Cause } from '../cause.js';
+import type { Cause, Sighting } from '../cause.js';
 import { episodeIds, trainingEpisodes } from '../episode-sets.js';
+import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { percent } from '../words.js';
 
 const leastShare = 0.05;
+/** A tool that fails more often than it works is broken. With fewer errors, the model may learn to avoid them. */
+const leastErrors = 0.5;
+const leastResults = 20;
 
 export const manySwallowedErrors: Cause = {
   name: 'swallowed_errors',
   needs: ['episodes'],
-  threshold: '5% of the training episodes: the reward of such an episode is for the reaction to an error',
-  explains: ['never_solved', 'no_gain'],
-  look(run) {
-    const all = trainingEpisodes(run);
-    const affected = all.filter(({ swallowed }) => swallowed > 0);
-    if (affected.length < Math.max(3, leastShare * all.length)) return undefined;
-    return {
-      summary: `In ${affected.length} of ${all.length} training episodes (${percent(affected.length / all.length)}) a model call failed and the episode continued, as if a tool had failed.`,
-      cure: 'Repair the call; ajet inspect shows it. Ignore this if the agent handles the error.',
-      episodes: episodeIds(affected),
-      taken: affected.length / all.length,
-    };
-  },
+  threshold:
+    '5% of the training episodes have a failed call: their reward is for the reaction to an error; or over half of the results of tools are errors, although the calls were right',
+  explains: ['never_solved', 'no_gain', 'no_spread', 'zero_gradients'],
+  look: (run) => failedCalls(run) ?? failedTools(run),
 };
+
+function failedCalls(run: ExaminedRun): Sighting | undefined {
+  const all = trainingEpisodes(run);
+  const affected = all.filter(({ swallowed }) => swallowed > 0);
+  if (affected.length < Math.max(3, leastShare * all.length)) return undefined;
+  return {
+    summary: `In ${affected.length} of ${all.length} training episodes (${percent(affected.length / all.length)}) a model call failed and the episode continued, as if a tool had failed.`,
+    cure: 'Repair the call; ajet inspect shows it. Ignore this if the agent handles the error.',
+    episodes: episodeIds(affected),
+    taken: affected.length / all.length,
+  };
+}
+
+/** Errors after calls that could not be used are left out: another cause finds those calls. */
+const errorsOf = ({ toolErrors, badCalls }: EpisodeOf): number => Math.max(0, toolErrors - badCalls);
+
+function failedTools(run: ExaminedRun): Sighting | undefined {
+  const all = trainingEpisodes(run);
+  const sum = (valueOf: (episode: EpisodeOf) => number): number =>
+    all.reduce((total, episode) => total + valueOf(episode), 0);
+  const [results, errors] = [sum(({ toolResults }) => toolResults), sum(errorsOf)];
+  if (results < leastResults || errors <= leastErrors * results) return undefined;
+  return {
+    summary: `${errors} of ${results} results of tools (${percent(errors / results)}) report an error, although the calls could be used.`,
+    cure: 'Read such a result with ajet inspect, and repair the tool or the service that it asks. An agent that gets an error as a result continues, so nothing else reports it.',
+    episodes: episodeIds(all.filter((episode) => errorsOf(episode) > 0)),
+    taken: errors / results,
+  };
+}

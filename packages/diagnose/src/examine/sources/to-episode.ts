@@ -31,7 +31,17 @@ export function toEpisode(row: EpisodeRow, head: JsonObject | undefined, keys: R
 
 type Facts = Pick<
   EpisodeOf,
-  'reason' | 'error' | 'withTools' | 'callingTools' | 'malformedCalls' | 'swallowed' | 'waited' | 'answer' | 'expected'
+  | 'reason'
+  | 'error'
+  | 'withTools'
+  | 'callingTools'
+  | 'malformedCalls'
+  | 'toolResults'
+  | 'toolErrors'
+  | 'swallowed'
+  | 'waited'
+  | 'answer'
+  | 'expected'
 >;
 
 /** The facts that a row does not have. */
@@ -44,6 +54,8 @@ function factsOf(head: JsonObject, keys: RecordKeys): Facts {
     withTools: numberOf(valueAtPath(calls, ['withTools'])),
     callingTools: numberOf(valueAtPath(calls, ['callingTools'])),
     malformedCalls: numberOf(valueAtPath(calls, ['malformedToolCalls'])),
+    toolResults: numberOf(valueAtPath(calls, ['toolResults'])),
+    toolErrors: numberOf(valueAtPath(calls, ['toolErrors'])),
     swallowed: Array.isArray(swallowed) ? swallowed.length : 0,
     waited: isJsonObject(outage) ? numberOf(outage['seconds']) : undefined,
     answer: isEmptyAnswer(head, keys) ? '' : answered,

@@ -1,0 +1,20 @@
+import type { ChatRequest } from '@agentjet/core';
+
+/** How programs begin a message about an error, also inside of a list, and how JSON and HTTP report one. */
+const beginsWithError = /^\W{0,4}(\w*error|\w*exception|traceback|fatal|failed|failure)\b(?!" ?:)/i;
+const reportsError =
+  /\b(status(?: code)?|http(?:\/[\d.]+)?):? [45]\d\d\b|"(?:error|isError|is_error)":(?! ?(?:null|false|""))/i;
+/** An error is reported at the beginning. A page that a tool has read may speak of errors later. */
+const numRead = 200;
+
+export type ToolResults = { readonly results: number; readonly errors: number };
+
+/** Counts the results of tools after the last answer in a request, and those that report an error. */
+export function countToolResults({ messages }: Pick<ChatRequest, 'messages'>): ToolResults {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  const fresh = messages.slice(last + 1).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
+  const errors = fresh.map((text) => text.slice(0, numRead)).filter(isError);
+  return { results: fresh.length, errors: errors.length };
+}
+
+const isError = (text: string): boolean => beginsWithError.test(text.trim()) || reportsError.test(text);
