@@ -63,6 +63,7 @@ function startDownloads() {
   return {
     clients: hadClients ? Promise.resolve('ran already') : start('test/endpoint/python/setup.mjs'),
     newest: start('test/newest/run.mjs', '--install-only'),
+    site: start('docs/site/install.mjs'),
   };
 }
 
@@ -139,6 +140,12 @@ function runOtherNodes() {
     });
 }
 
+/** Runs a program that is one check, and prints what it prints. */
+function runCheck(file, ...flags) {
+  const { status } = spawnSync(process.execPath, [...flags, path.join(root, file)], { cwd: root, stdio: 'inherit' });
+  return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
+}
+
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // Leaves out the check of boundaries, because it consists of vitest files, which the vitest run counts.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
@@ -159,6 +166,10 @@ if (isEverything) {
     ),
   );
   counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));
+  counts.push(
+    await runLater('commands of the skills', undefined, () => runCheck('test/skills/main.ts', '--import', 'tsx')),
+  );
+  counts.push(await runLater('site', downloads.site, () => runCheck('docs/site/build.mjs')));
 }
 const overBudget = judgeTime(tests, testMinutes);
 if (isEverything) counts.push({ passed: 0, failed: overBudget, skipped: 0 });

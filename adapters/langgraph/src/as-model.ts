@@ -3,6 +3,7 @@ import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { TunedChatModel } from './tuned-chat-model.js';
 
+/** Options of `asModel`. */
 export type LangGraphModelOptions = ModelOptions<BaseChatModel> & {
   /** Sampling for all calls of the model. A call's own options override it. */
   readonly sampling?: SamplingOptions;

@@ -13,6 +13,7 @@ import { InMemoryMemory, type Memory } from './memory.js';
 import type { Message, Reply } from './message.js';
 import { Toolkit } from './toolkit.js';
 
+/** Options of `new ReActAgent()`. */
 export type ReActAgentOptions = {
   readonly name: string;
   readonly systemPrompt: string;
@@ -36,6 +37,7 @@ export type ReActHooks = {
   readonly onToolResult?: (result: ToolMessage) => void | Promise<void>;
 };
 
+/** Options of `agent.reply()`. */
 export type ReplyOptions = {
   readonly signal?: AbortSignal;
   readonly sampling?: SamplingOptions;

@@ -18,6 +18,7 @@ export const features = [
   'parallelToolCalls',
   'requestId',
 ] as const;
+/** A capability that an adapter may have, and that the contract suite checks. */
 export type Feature = (typeof features)[number];
 
 /**

@@ -9,6 +9,7 @@ export type RunOptions = {
   readonly signal?: AbortSignal;
 };
 
+/** Options of `job.tune()`. */
 export type TuneOptions = RunOptions & {
   /** True continues from the last checkpoint of the experiment's newest run. A string is the run folder to continue. */
   readonly resume?: boolean | string;
@@ -19,11 +20,13 @@ export type TuneOptions = RunOptions & {
   readonly from?: string;
 };
 
+/** Options of `job.evaluate()`. */
 export type EvaluateOptions = RunOptions & {
   /** A run folder (its last checkpoint), a checkpoint, or any model folder. Default: `model.path`. */
   readonly checkpoint?: string;
 };
 
+/** Options of `job.probe()`. */
 export type ProbeOptions = RunOptions & {
   /** The least number of tasks. Default: 16. More are probed if there is time. */
   readonly tasks?: number;
@@ -31,6 +34,7 @@ export type ProbeOptions = RunOptions & {
   readonly temperatures?: readonly number[];
 };
 
+/** Options of `job.auditReward()`. */
 export type AuditOptions = RunOptions & {
   /** The number of tasks. Default: 20, and 10 if the judge asks a model. */
   readonly tasks?: number;
@@ -40,6 +44,7 @@ export type AuditOptions = RunOptions & {
   readonly successFrom?: number | null;
 };
 
+/** Options of `job.calibrateJudge()`. */
 export type CalibrateOptions = {
   /**
    * A label of at least this value is a success. `is_success`, or a label of true or false, overrides this. Default: half
@@ -51,6 +56,7 @@ export type CalibrateOptions = {
   readonly signal?: AbortSignal;
 };
 
+/** Options of `job.rescore()`. */
 export type RescoreOptions = RunOptions & {
   /** Default: all steps. */
   readonly step?: number;

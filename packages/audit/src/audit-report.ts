@@ -44,6 +44,7 @@ export type StrategyReport = {
   readonly plays: readonly PlayReport[];
 };
 
+/** What one way of playing the tasks was paid. */
 export type PlayReport = {
   readonly way: string;
   readonly episodes: number;
@@ -56,6 +57,7 @@ export type PlayReport = {
   readonly example: { readonly taskId: string; readonly said: string; readonly reward: number } | null;
 };
 
+/** A strategy that solves nothing and is paid too much. */
 export type AlarmReport = PlayReport & {
   readonly strategy: string;
   readonly rule: AlarmRule;

@@ -26,6 +26,7 @@ export type ToolMessage = {
   readonly toolCallId: string;
   readonly name?: string;
 };
+/** One message of a conversation. */
 export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 /** A function the model may call. `parameters` is a JSON Schema object. */
@@ -97,6 +98,7 @@ export type TokenUsage = { readonly promptTokens: number; readonly completionTok
 /** A natural logarithm, under the distribution that the token was sampled from (see `Completion.logprobs`). */
 export type TokenLogprob = { readonly id: number; readonly text: string; readonly logprob: number };
 
+/** The answer to one model call. */
 export type ChatResponse = {
   /** Unique within the process. */
   readonly id: string;
@@ -118,6 +120,7 @@ export type ChatDelta =
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'tool_call'; readonly index: number; readonly toolCall: ToolCall };
 
+/** Options of one model call, which are not part of the request. */
 export type ChatOptions = {
   readonly signal?: AbortSignal;
   /** Called while the engine samples tokens. The concatenated deltas equal the final message. */

@@ -20,6 +20,7 @@ export type BackboneParts = {
   notice(message: string): void;
 };
 
+/** What `defineBackbone` returns: the name, the settings, the parts and the capabilities of a backbone. */
 export type BackboneRegistration<
   Name extends string = string,
   Section extends z.ZodObject = z.ZodObject,
@@ -49,6 +50,7 @@ export function defineBackbone<const Name extends string, Section extends z.ZodO
 /** What every algorithm gets in addition to its own section. */
 export type AlgorithmParts = { readonly config: CommonConfig };
 
+/** What `defineAlgorithm` returns: the name, the settings and the parts of an algorithm. */
 export type AlgorithmRegistration<
   Name extends string = string,
   Section extends z.ZodObject = z.ZodObject,

@@ -211,4 +211,5 @@ export type JobEvent =
   | { readonly type: 'pause'; readonly isHeld: boolean }
   | { readonly type: 'run_finished'; readonly result: JobResult };
 
+/** Receives the events of a run in their order. */
 export type JobListener = (event: JobEvent) => void;

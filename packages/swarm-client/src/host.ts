@@ -10,6 +10,7 @@ export type ClientHost = {
   readonly random: () => number;
 };
 
+/** The clock, the timers and the randomness of this process. */
 export const systemClientHost: ClientHost = {
   now: () => performance.now(),
   after: (ms, action) => {

@@ -11,6 +11,7 @@ import {
 } from '@agentjet/swarm-wire';
 import type { SwarmTransport } from './protocol/worker.js';
 
+/** Options of `createHttpTransport`. */
 export type HttpTransportOptions = {
   /** The address of the server, without a path: `http://127.0.0.1:8700`. */
   readonly url: string;
@@ -83,6 +84,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   };
 }
 
+/** The requests of a client over HTTP. */
 export type HttpTransport = SwarmTransport & {
   readonly addTasks: (request: TasksRequest) => Promise<TasksAnswer>;
   readonly server: () => Promise<ServerAnswer>;

@@ -38,6 +38,7 @@ import { sendTasks } from './run/send-tasks.js';
 import { Tally, type RunResult, type SwarmEvent } from './run/tally.js';
 import { watchServer } from './run/watch-server.js';
 
+/** Options of `new SwarmClient()`. */
 export type SwarmClientOptions = {
   /** The address of the server: `http://127.0.0.1:8700`, or the near end of a tunnel to it. */
   readonly url: string;
@@ -56,6 +57,7 @@ export type SwarmClientOptions = {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 };
 
+/** Options of `client.run()`. */
 export type SwarmRunOptions = {
   /** Tasks to send to the server at the start. Default: the tasks that another client has sent. */
   readonly tasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;

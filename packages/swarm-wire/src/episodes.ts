@@ -298,6 +298,7 @@ export type EndRequest = z.infer<typeof endRequestSchema>;
 export type Receipt = z.infer<typeof receiptSchema>;
 export type AbandonRequest = z.infer<typeof abandonRequestSchema>;
 export type AbandonAnswer = z.infer<typeof abandonAnswerSchema>;
+/** The answer to `GET /episodes`. */
 export type EpisodesAnswer = z.infer<typeof episodesAnswerSchema>;
 export type EpisodeAnswer = z.infer<typeof episodeAnswerSchema>;
 export type RewardsRequest = z.infer<typeof rewardsRequestSchema>;

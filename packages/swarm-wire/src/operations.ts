@@ -326,6 +326,7 @@ export const auditAnswerSchema = z.strictObject({
   ),
 });
 
+/** The answer to `GET /clients`. */
 export type ClientsAnswer = z.infer<typeof clientsAnswerSchema>;
 export type AuditAnswer = z.infer<typeof auditAnswerSchema>;
 export type CheckpointsAnswer = z.infer<typeof checkpointsAnswerSchema>;
@@ -336,14 +337,18 @@ export type TasksRequest = z.input<typeof tasksRequestSchema>;
 export type TasksAnswer = z.infer<typeof tasksAnswerSchema>;
 export type ConfigRequest = z.infer<typeof configRequestSchema>;
 export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
+/** An order that a commander gives the server. */
 export type Operation = (typeof operations)[number];
 export type OperationAnswer = z.infer<typeof operationAnswerSchema>;
+/** What a key may do. */
 export type Role = (typeof roles)[number];
 export type KeyLimits = z.infer<typeof keyLimitsSchema>;
 export type KeyRequest = z.infer<typeof keyRequestSchema>;
+/** The answer to `GET /keys`. */
 export type KeysAnswer = z.infer<typeof keysAnswerSchema>;
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 export type ServerState = (typeof serverStates)[number];
 export type SharesRequest = z.infer<typeof sharesRequestSchema>;
+/** The answer to `GET /server`. */
 export type ServerAnswer = z.infer<typeof serverAnswerSchema>;
 export type TrainingEvent = z.infer<typeof trainingEventSchema>;

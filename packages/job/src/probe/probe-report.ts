@@ -21,6 +21,7 @@ export type ProbeReport = {
   readonly advice: readonly string[];
 };
 
+/** What a probe measured at one temperature. */
 export type TemperatureReport = {
   readonly temperature: number;
   readonly episodes: number;

@@ -20,9 +20,11 @@ export type RescoreReport = {
   readonly isInterrupted: boolean;
 };
 
+/** What a judge said about one episode. */
 export type EpisodeScore = { readonly reward: number; readonly isSuccess: boolean; readonly reason: string | null };
 export type ScoreMeans = { readonly reward: number; readonly successRate: number };
 
+/** An episode with its score in the run and its score now. */
 export type RescoredEpisode = {
   readonly episodeId: string;
   readonly taskId: string;

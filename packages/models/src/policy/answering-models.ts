@@ -37,6 +37,7 @@ async function open(modelDir: string, options: FrozenModelOptions): Promise<Froz
   return { tunerFor: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
 }
 
+/** Sampling settings of a trained model, and the agents that get it. */
 export type TunedModelOptions = FrozenModelOptions & {
   /** As in training, agents of other targets get their debugModel. Default: every agent gets the trained model. */
   readonly trainableTargets?: readonly string[];

@@ -5,6 +5,7 @@ import type { JobListener } from '@agentjet/records';
 import type { ToolSettings } from './template-kwargs.js';
 import { readTrainedKwargs, readTrainedTools } from './trained-kwargs.js';
 
+/** Sampling settings of a model that is not trained. */
 export type FrozenModelOptions = ToolSettings & {
   /** The temperature of requests that do not set it. Default: 1. With 0, sampling is greedy. */
   readonly temperature?: number;

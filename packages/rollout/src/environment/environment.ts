@@ -57,6 +57,7 @@ export interface Session {
   close(): Promise<void> | void;
 }
 
+/** What an agent sees of its environment after a reset or an action. */
 export type Observation = {
   /** The observation in words, for an agent. */
   readonly text: string;
@@ -69,6 +70,7 @@ export type Observation = {
 /** Words of the agent, or an object in the form that the environment expects. */
 export type Action = string | Readonly<Record<string, unknown>>;
 
+/** The result of one action. */
 export type StepResult = {
   readonly observation: Observation;
   /** The reward of this step. Null if the environment gives none. */
@@ -78,6 +80,7 @@ export type StepResult = {
   readonly info?: unknown;
 };
 
+/** The result of one tool call. */
 export type ToolResult = {
   /** The result for the agent, including errors of the tool. */
   readonly text: string;
@@ -113,6 +116,7 @@ function isClass(value: unknown): value is new () => unknown {
 /** The arguments that every environment is opened with, in addition to its own section of the configuration. */
 export type EnvironmentParts = { readonly config: CommonConfig };
 
+/** What `defineEnvironment` returns: the name, the settings and the parts of an environment. */
 export type EnvironmentRegistration<
   Name extends string = string,
   Section extends z.ZodObject = z.ZodObject,

@@ -76,6 +76,7 @@ export type ReaderParts = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** What `defineReader` returns: the name, the settings and the parts of a task reader. */
 export type ReaderRegistration<
   Name extends string = string,
   Section extends z.ZodObject = z.ZodObject,

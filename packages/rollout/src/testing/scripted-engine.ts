@@ -28,6 +28,7 @@ export type ScriptedRequest = {
   completion: Completion | undefined;
 };
 
+/** Options of `createScriptedEngine`. */
 export type ScriptedEngineOptions = {
   readonly chatTokenizer: ChatTokenizer;
   /** Replies in order (the last one repeats), or a function of the request. */

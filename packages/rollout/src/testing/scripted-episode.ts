@@ -17,6 +17,7 @@ export type ScriptedEpisode = {
   readonly finish: () => Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 };
 
+/** Options of `openScriptedEpisode`. */
 export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'> & {
   readonly chatTokenizer?: ChatTokenizer;
   /** The template of the small byte-level tokenizer, which is used if `chatTokenizer` is not given. */

@@ -9,6 +9,7 @@ import { spawnProgram, type ProgramEnd } from './spawn-program.js';
 import { fillArguments, writeTask } from './task-arguments.js';
 import { filesOf, readFiles, writeTaskFiles, type TaskFiles } from './task-files.js';
 
+/** A program that is the agent, and how its reward is found. */
 export type ProgramWorkflowOptions = {
   readonly command: string;
   /** `{query}`, `{task_id}` and `{query_file}` are replaced by the task's values. */

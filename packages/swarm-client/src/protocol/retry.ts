@@ -24,6 +24,7 @@ export async function retry<Answer>(
   }
 }
 
+/** How often and how long a request is repeated. Times are in milliseconds. */
 export type RetryOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly firstGapMs?: number;

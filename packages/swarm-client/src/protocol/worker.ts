@@ -199,6 +199,7 @@ export class Worker {
   }
 }
 
+/** Options of a worker, which claims episodes, runs them and reports them. */
 export type WorkerOptions = {
   readonly host: ClientHost;
   readonly transport: SwarmTransport;
