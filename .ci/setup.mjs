@@ -1,5 +1,5 @@
 // Prepares what `npm start` and `npm test` need: installed packages and a build. A second run does nothing.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isInstalled, rememberInstalled, root } from './installed.mjs';
@@ -11,20 +11,40 @@ function refuseOldNode() {
   process.exit(1);
 }
 
+/** Shows that a command still runs: the seconds on a terminal, a line every 20 seconds elsewhere. Returns its end. */
+function showProgress(label) {
+  const startedAt = performance.now();
+  const seconds = () => `${Math.round((performance.now() - startedAt) / 1000)} s`;
+  const isTerminal = process.stderr.isTTY === true;
+  process.stderr.write(isTerminal ? label : `${label}\n`);
+  const tick = () => process.stderr.write(isTerminal ? `\r${label} ${seconds()}` : `  ${seconds()}\n`);
+  const timer = setInterval(tick, isTerminal ? 1000 : 20_000);
+  return () => {
+    clearInterval(timer);
+    if (isTerminal) process.stderr.write(`\r${label} ${seconds()}\n`);
+  };
+}
+
 /** Runs a command. It prints the command's output only if the command fails. */
-function run(label, command, args) {
-  console.error(label);
-  const result = spawnSync(command, args, {
+async function run(label, command, args) {
+  const end = showProgress(label);
+  const child = spawn(command, args, {
     cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
     shell: process.platform === 'win32',
     // Stops the install script of onnxruntime-node from downloading CUDA libraries, which nothing here uses.
     env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', TURBO_TELEMETRY_DISABLED: '1' },
   });
-  if (result.status === 0) return;
-  console.error(result.stdout ?? '', result.stderr ?? '', result.error ?? '');
-  console.error(`${label} failed: \`${command} ${args.join(' ')}\` ended with ${result.status}.`);
+  const output = [];
+  child.stdout.on('data', (chunk) => output.push(chunk));
+  child.stderr.on('data', (chunk) => output.push(chunk));
+  const status = await new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', resolve);
+  });
+  end();
+  if (status === 0) return;
+  console.error(Buffer.concat(output).toString());
+  console.error(`${label} failed: \`${command} ${args.join(' ')}\` ended with ${status}.`);
   process.exit(1);
 }
 
@@ -41,16 +61,16 @@ function isAsLocked() {
   }
 }
 
-function install() {
+async function install() {
   if (isInstalled()) return;
   if (!isAsLocked())
-    run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
+    await run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
   rememberInstalled();
 }
 
 refuseOldNode();
-install();
-run('Building ...', process.execPath, [
+await install();
+await run('Building ...', process.execPath, [
   path.join(root, 'node_modules/turbo/bin/turbo'),
   'run',
   'build',

@@ -57,7 +57,9 @@ it.each(workspaces())('$dir says what a published package says', ({ dir, manifes
   );
   const upwards = path.posix.relative(dir, '.ci/copy-license.mjs');
   const build = dir === 'packages/studio' ? 'tsc -b && node page/build.mjs' : 'tsc -b';
-  expect(manifest.scripts).toEqual({ build, prepack: `${build} && node ${upwards}` });
+  // `agentjet` also brings the pages and the skills, so that an assistant reads those of its version.
+  const docs = dir === 'packages/agentjet' ? ' --docs' : '';
+  expect(manifest.scripts).toEqual({ build, prepack: `${build} && node ${upwards}${docs}` });
 });
 
 it('a package is built and has its license before it is packed', () => {

@@ -3,6 +3,7 @@ import { formatCount, formatSeconds } from '@agentjet/core';
 import type { JobEvent, JobListener, Phase, RunPlan } from '@agentjet/records';
 import type { Episode } from 'agentjet';
 import { formatEvent, type TranscriptStyle } from 'agentjet/printing';
+import { drawCurve } from './draw-curve.js';
 
 const phaseNames: Readonly<Record<Phase, string>> = {
   evaluate: 'evaluating',
@@ -27,6 +28,7 @@ function createBar(stream: NodeJS.WritableStream): cliProgress.SingleBar {
   });
 }
 
+const isNumber = (value: number | undefined): value is number => value !== undefined;
 const secondsSince = (start: number): number => (performance.now() - start) / 1000;
 
 /** The time left in the whole run, estimated from the steps made so far. */
@@ -109,6 +111,7 @@ class Terminal {
   readonly #clock = new RunClock();
   #bar: cliProgress.SingleBar | undefined;
   #isPaused = false;
+  readonly #rewards: number[] = [];
   /** The running phases; there are several if sampling runs ahead. The bar shows the one that began last. */
   readonly #phases = new Map<string, ShownPhase>();
 
@@ -120,6 +123,7 @@ class Terminal {
   show(event: JobEvent, line: string | undefined): void {
     this.#clock.watch(event);
     if (event.type === 'pause') this.#isPaused = event.isHeld;
+    if (event.type === 'step_finished') this.#rewards.push(...[event.metrics['reward_mean']].filter(isNumber));
     if (event.type === 'phase_started') {
       const { phase, step, episodes } = event;
       this.#phases.set(`${phase} ${step}`, { phase, step, episodes, totals: new PhaseTotals(episodes) });
@@ -132,7 +136,8 @@ class Terminal {
     }
     if (line === undefined) return;
     this.stopBar();
-    this.#stream.write(`${line}\n`);
+    const curve = event.type === 'run_finished' ? drawCurve(this.#rewards, 60) : '';
+    this.#stream.write(`${curve === '' ? '' : `reward ${curve}\n`}${line}\n`);
   }
 
   /** Shows the cursor again. */
@@ -154,7 +159,8 @@ class Terminal {
     const found = this.#phases.get(key);
     found?.totals.add(episode);
     if (found === undefined || found !== [...this.#phases.values()].at(-1)) return;
-    const rest = this.#isPaused ? [] : this.#clock.describeRest();
+    const curve = drawCurve(this.#rewards, 16);
+    const rest = [...(this.#isPaused ? [] : this.#clock.describeRest()), ...(curve === '' ? [] : [curve])];
     this.#bar?.update(found.totals.finished, {
       detail: `  ${[...found.totals.describe(this.#isPaused), ...rest].join('  ')}`,
     });

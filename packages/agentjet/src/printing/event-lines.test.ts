@@ -159,5 +159,7 @@ it('the end shows where the time went and where the model is', () => {
     'model  /runs/a/checkpoints/step-000002',
     'run    /runs/a',
     'see it ajet studio /runs/a',
+    'next   ajet inspect /runs/a --before-after',
+    'next   ajet serve /runs/a',
   ]);
 });

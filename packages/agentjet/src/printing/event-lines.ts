@@ -1,4 +1,4 @@
-import { countOf, formatCount, formatSeconds } from '@agentjet/core';
+import { countOf, formatCount, formatSeconds, quoteForShell } from '@agentjet/core';
 import { formatChange, formatRate } from '@agentjet/core/success';
 import type {
   Evaluation,
@@ -161,7 +161,15 @@ function formatResult(result: JobResult): string {
   for (const [name, { modelDir }] of Object.entries(result.policies ?? {}))
     if (modelDir !== null) lines.push(`model  ${name}: ${showPath(modelDir)}`);
   if (result.runDir !== null) lines.push(...showRun(result.runDir));
+  if (result.runDir !== null && result.modelDir !== null && !result.isInterrupted)
+    lines.push(...nextCommands(result.runDir));
   return lines.join('\n');
+}
+
+/** What people usually do after a run, in addition to the studio. */
+function nextCommands(runDir: string): readonly string[] {
+  const run = quoteForShell(showPath(runDir));
+  return [`next   ajet inspect ${run} --before-after`, `next   ajet serve ${run}`];
 }
 
 /** The folder of the run, and the command that shows it in a browser. */

@@ -10,6 +10,7 @@ const keptFiles: ReadonlySet<string> = new Set([
   'tsconfig.json',
   '.gitignore',
   'README.md',
+  'AGENTS.md',
   '.vscode/launch.json',
 ]);
 
