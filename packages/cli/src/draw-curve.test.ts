@@ -16,7 +16,7 @@ it('a long run is averaged to the width', () => {
   ).toHaveLength(24);
 });
 
-it('equal values are a flat line, and one value is no curve', () => {
+it('equal values give a flat line, and one value gives none', () => {
   expect(drawCurve([0.5, 0.5], 20)).toBe('▁▁');
   expect(drawCurve([0.5], 20)).toBe('');
 });
