@@ -429,7 +429,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
   },
   {
     name: 'an idle window is not trained',
-    edits: [edit(loop, 'ready.length + idle.length > 0', 'ready.length > 0')],
+    edits: [edit(loop, 'ready.length + idle.length > 0 || groups.length === 0', 'ready.length > 0')],
   },
   {
     name: 'the next window before the step is done',

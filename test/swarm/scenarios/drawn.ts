@@ -50,6 +50,22 @@ export const doomedPlace: Scenario = async () => {
   ];
 };
 
+/** If no draw of a batch can be trained, a step reports them, and the next batch follows. */
+export const idleWindow: Scenario = async () => {
+  const bench = createBench({ failedEpisodePolicy: 'drop_group', maxExpiries: 0 });
+  const { swarm, life } = await bench.serve();
+  const failing = await bench.claim(swarm, 'a');
+  await bench.settle(swarm.end(failing, { ...endRequest(null), status: 'failed' }));
+  await bench.settle(life.wait(1000));
+  const { step, manifests } = swarm.context.ledger.line;
+  const idle = manifests.get(1)?.idle?.length ?? 0;
+  const next = await bench.claim(swarm, 'b');
+  return [
+    ...when(step !== 1 || idle !== 1, `the run is at step ${step}, which reports ${idle} idle draws`),
+    ...when(next === 'none', 'no batch follows a batch of idle draws'),
+  ];
+};
+
 /** The records of a dropped group are kept until the step that reports this group is in a checkpoint. */
 export const idleGroupKept: Scenario = async () => {
   const disk = new MemoryDisk();

@@ -1,7 +1,7 @@
 import { accountOf, foldStore, Ledger, planRetirement, recover, StoreWriter } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { Bench, claimRequest, endRequest } from './bench.js';
-import { doomedPlace, idleGroupKept, nextBatchWaits, rankOfADraw } from './drawn.js';
+import { doomedPlace, idleGroupKept, idleWindow, nextBatchWaits, rankOfADraw } from './drawn.js';
 
 /**
  * Scenarios for bugs that random tests seldom find. Each scenario is the smallest that shows its bug. It returns a list
@@ -229,6 +229,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'a claim that never ends gives its group up': claimThatNeverEnds,
   'a drawn batch waits until the step before it is done': nextBatchWaits,
   'a place of a doomed group is tried once': doomedPlace,
+  'a window of idle draws alone is trained': idleWindow,
   'an idle group is kept until its step is': idleGroupKept,
   'a draw ranks as it does in an ordinary run': rankOfADraw,
 };

@@ -31,6 +31,8 @@ export class ToyCheckpoints {
   ]);
 }
 
+const mostRepeats = 1000;
+
 export class ToyTrainer implements TrainerPort {
   readonly repeatsExactly: boolean;
   readonly #life: Life;
@@ -38,6 +40,8 @@ export class ToyTrainer implements TrainerPort {
   readonly #onCheckpoint: () => void;
   #weights: ToyWeights = { step: 0, hash: 1, last: undefined };
   #published: ToyWeights | undefined;
+  /** How often in a row the same step was published. */
+  #numRepeats = 0;
 
   constructor(life: Life, checkpoints: ToyCheckpoints, options: ToyTrainerOptions) {
     this.#life = life;
@@ -70,7 +74,10 @@ export class ToyTrainer implements TrainerPort {
     return { isApplied: outcome.isApplied, leftOut: outcome.leftOut ?? [] };
   };
 
+  /** Throws if a loop publishes one step without end, which would block this process. */
   publish = async (step: number): Promise<void> => {
+    this.#numRepeats = this.#published?.step === step ? this.#numRepeats + 1 : 0;
+    if (this.#numRepeats === mostRepeats) throw new Error(`Step ${step} was published ${mostRepeats} times in a row.`);
     this.#published = { ...this.#weights, step };
   };
 
