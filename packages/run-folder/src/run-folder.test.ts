@@ -312,6 +312,30 @@ describe('a run folder', () => {
     await run.rewind(stateOf(0));
   });
 
+  it('waits for a heartbeat of a process with the same host name and pid in another container', async () => {
+    const claim = (heartbeat: number): Promise<void> =>
+      writeFile(
+        path.join(run.dir, 'writer.json'),
+        JSON.stringify({ owner: 'x', host: hostname(), pid: process.pid, boot: null, space: 'pid:[1]', heartbeat }),
+      );
+    await claim(Date.now());
+    const beats = setInterval(() => void claim(Date.now()), 50);
+    await expect(run.rewind(stateOf(0))).rejects.toMatchObject({
+      code: 'run_in_use',
+      message: expect.stringContaining(`in another container or on another machine named ${hostname()}`),
+    });
+    clearInterval(beats);
+    await claim(Date.now() - 31_000); // after a beat that was under way
+    await claim(Date.now() - 31_000);
+    await run.rewind(stateOf(0));
+  });
+
+  it.skipIf(process.platform !== 'linux')('forgets a claim whose pid belongs to a later process', async () => {
+    const claim = { owner: 'other', pid: process.ppid, host: hostname(), started: '1', heartbeat: Date.now() };
+    await writeFile(path.join(run.dir, 'writer.json'), JSON.stringify(claim));
+    await run.rewind(stateOf(0));
+  });
+
   it.skipIf(!existsSync('/dev/full'))('says that the disk is full', async () => {
     await symlink('/dev/full', path.join(run.dir, 'metrics.jsonl'));
     await expect(run.recordStep({ step: 1 })).rejects.toMatchObject({

@@ -3,21 +3,21 @@ import { readFileSync, rmSync } from 'node:fs';
 import { link, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BackboneError, isJsonObject, parseJsonObject } from '@agentjet/core';
+import { describeSelf, isProcessAlive, ownPidSpace, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
 
 /**
  * Only one process writes a run folder at a time, because two writers would damage each other's lines. `writer.json`
- * names this process and is written again every five seconds. On the same machine a claim is valid as long as its
- * process exists. A claim of another machine, which shares the disk, is valid until its last heartbeat is 30 seconds
- * old.
+ * names this process and is written again every five seconds. On the same machine and in the same container, a claim is
+ * valid as long as its process exists. A claim of another machine that shares the disk, or of another container, is
+ * valid until its last heartbeat is 30 seconds old.
  */
-type Writer = {
+type Writer = ProcessIdentity & {
   readonly owner: string;
-  readonly host: string;
-  readonly pid: number;
   /** Changes with every boot of the machine. Null if the system does not report it. */
   readonly boot: string | null;
   /** Milliseconds since 1970, by the writer's clock. */
@@ -33,15 +33,12 @@ const owner = randomUUID();
 const claimed = new Map<string, NodeJS.Timeout>();
 let removesAtExit = false;
 
-function readBootId(): string | null {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return null; // only Linux has this file
-  }
-}
+/** Other systems do not report their boots. */
+const reportsBoots = process.platform === 'linux' || process.platform === 'darwin';
+let ownBoot: string | null | undefined;
+const bootOf = (): string | null => (ownBoot ??= reportsBoots ? readBootId() : null);
 
-const self = (): Writer => ({ owner, host: hostname(), pid: process.pid, boot: readBootId(), heartbeat: Date.now() });
+const self = (): Writer => ({ owner, ...describeSelf(), boot: bootOf(), heartbeat: Date.now() });
 
 /**
  * Claims the folder for this process by writing `file`, and renews the claim until `releaseWriting` or the end of the
@@ -103,7 +100,7 @@ async function linkIfFree(from: string, to: string): Promise<boolean> {
 async function removeDead(file: string, takesOver: boolean): Promise<void> {
   const text = await readText(file);
   const writer = toWriter(text);
-  if (!takesOver && writer !== undefined && isOtherAndAlive(writer)) throw inUse(file, writer);
+  if (!takesOver && writer !== undefined && (await staysAlive(file, writer))) throw inUse(file, writer);
   const aside = `${file}.${owner}`;
   try {
     await rename(file, aside);
@@ -114,9 +111,24 @@ async function removeDead(file: string, takesOver: boolean): Promise<void> {
   await rm(aside, { force: true });
 }
 
-function inUse(file: string, { pid, host, heartbeat }: Writer): BackboneError {
+/**
+ * Whether the claim is valid. The process of another container with this host name may be an earlier start of this
+ * container, so the claim must show a heartbeat, or get too old.
+ */
+async function staysAlive(file: string, writer: Writer): Promise<boolean> {
+  if (writer.host !== hostname() || isHere(writer)) return isOtherAndAlive(writer);
+  while (isOtherAndAlive(writer)) {
+    if (toWriter(await readText(file))?.heartbeat !== writer.heartbeat) return true;
+    await sleep(250);
+  }
+  return false;
+}
+
+function inUse(file: string, writer: Writer): BackboneError {
+  const { pid, host, heartbeat } = writer;
   const seconds = Math.round((Date.now() - heartbeat) / 1000);
-  const where = host === hostname() ? '' : ` on ${host}, last heard of ${seconds} s ago,`;
+  const place = host === hostname() ? `in another container or on another machine named ${host}` : `on ${host}`;
+  const where = host === hostname() && isHere(writer) ? '' : ` ${place}, last heard of ${seconds} s ago,`;
   return new BackboneError(
     'run_in_use',
     `Process ${pid}${where} is writing this run: ${file}. Stop it first, or wait until it ends. If the process does not belong to AgentJet, remove that file.`,
@@ -188,23 +200,29 @@ export function isRunning(pid: number): boolean {
 function toWriter(text: string): Writer | undefined {
   const value: unknown = parseJsonObject(text);
   if (!isJsonObject(value)) return undefined;
-  const { owner: id, pid, host, boot, heartbeat } = value;
+  const { owner: id, pid, host, boot, space, started, heartbeat } = value;
   if (typeof id !== 'string' || typeof pid !== 'number' || typeof host !== 'string') return undefined;
   return {
     owner: id,
     host,
     pid,
     boot: typeof boot === 'string' ? boot : null,
+    ...(typeof space === 'string' && { space }),
+    ...(typeof started === 'string' && { started }),
     heartbeat: typeof heartbeat === 'number' ? heartbeat : 0,
   };
 }
 
-function isOtherAndAlive({ owner: id, pid, host, boot, heartbeat }: Writer): boolean {
+function isOtherAndAlive(writer: Writer): boolean {
+  const { owner: id, pid, heartbeat } = writer;
   if (id === owner) return false;
-  if (host !== hostname()) return Date.now() - heartbeat < foreignLifeMs;
-  if (boot !== null && boot !== readBootId()) return false;
-  return pid !== process.pid && !isZombie(pid) && isRunning(pid);
+  if (writer.host !== hostname() || !isHere(writer)) return Date.now() - heartbeat < foreignLifeMs;
+  return pid !== process.pid && !isZombie(pid) && isProcessAlive(writer);
 }
+
+/** Whether this process can see the process of a claim with its host name. A claim may lack the facts that say so. */
+const isHere = ({ boot, space = ownPidSpace() }: Writer): boolean =>
+  (boot === null || boot === bootOf()) && space === ownPidSpace();
 
 /**
  * Returns whether the process has ended but its parent has not read its exit code, so that it still seems to exist.
