@@ -1,4 +1,5 @@
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
+import { isTemporary, readWait } from '@agentjet/core/retries';
 
 type About = {
   readonly message: string;
@@ -46,8 +47,7 @@ export function readRefusal(status: number, text: string, headers: Headers): Fai
   if (code === 'too_many_requests') return { ...about, kind: 'busy', waitMs }; // its message names a key
   if ((status === 429 || status === 400) && quota.test(text)) return { ...about, kind: 'bad_key' };
   if (status === 429) return { ...about, kind: 'busy', waitMs };
-  if (status >= 500 || status === 408 || status === 409 || status === 425 || status < 400)
-    return { ...about, kind: 'unavailable', waitMs };
+  if (isTemporary(status) || status < 400) return { ...about, kind: 'unavailable', waitMs };
   return { ...about, kind: 'refused', code: codeOfStatus[status] ?? 'failed' };
 }
 
@@ -66,18 +66,6 @@ function readError(text: string) {
     said: typeof message === 'string' ? message : shorten(text),
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
   };
-}
-
-/** Reads `retry-after-ms`, or `retry-after` in seconds or as a date. Null if both are missing. */
-function readWait(headers: Headers): number | null {
-  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (Number.isFinite(ms) && ms >= 0) return ms;
-  const after = headers.get('retry-after');
-  if (after === null) return null;
-  const seconds = Number(after);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(after);
-  return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
 
 /** Shortens the text to one readable line. */

@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import { AgentJetError, ConfigError, Outage } from '@agentjet/core';
+import { gapAfter, longestRestMs, type RetryGaps } from '@agentjet/core/retries';
 import type { ModelHost } from './host.js';
 import { KeyRing, readKeys, type Key, type KeyNames } from './key-ring.js';
 import type { TimeLimit } from './leash.js';
@@ -25,11 +26,9 @@ type Limits = {
 };
 
 /** How a request is repeated. Gaps double from the first to the longest, with random variation. */
-export type RetryPolicy = {
+export type RetryPolicy = RetryGaps & {
   /** The maximum number of further tries of one request. Infinity means until it is answered. */
   readonly maxRetries: number;
-  readonly firstGapMs: number;
-  readonly longestGapMs: number;
   /** Called before each wait. */
   readonly onRetry?: ((message: string, waitMs: number) => void) | undefined;
 };
@@ -82,9 +81,6 @@ export class ModelOutage extends Outage {
   }
 }
 
-/** A longer rate limit, such as one for a day, is an outage, because a silent wait would look like a run that hangs. */
-const longestRestMs = 300_000;
-
 /** A request with its approximate number of tokens. */
 export type Sending<Answer> = Request<Answer> & {
   readonly tokens?: number;
@@ -131,19 +127,14 @@ export class RequestSender {
   }
 
   async #wait(failed: Failed, attempt: number, signal: AbortSignal): Promise<void> {
-    const { maxRetries, onRetry } = this.#options.retries;
+    const { retries } = this.#options;
+    const { maxRetries, onRetry } = retries;
     const askedMs = failed.kind === 'unavailable' ? (failed.waitMs ?? 0) : 0;
     const restMs = Math.max(askedMs, this.#keys.restMs(this.#host.now()));
     if (restMs > longestRestMs && maxRetries < Infinity) throw this.#resting(restMs);
-    const waitMs = Math.max(restMs, this.#gapMs(attempt));
+    const waitMs = Math.max(restMs, gapAfter(attempt, retries, this.#host.random()));
     onRetry?.(failed.said ?? failed.message, waitMs);
     await this.#host.sleep(waitMs, signal);
-  }
-
-  /** Returns the wait before the next try, with equal jitter (AWS Architecture Blog, 2015). */
-  #gapMs(attempt: number): number {
-    const { firstGapMs, longestGapMs } = this.#options.retries;
-    return Math.min(longestGapMs, firstGapMs * 2 ** (attempt - 1)) * (0.5 + this.#host.random() / 2);
   }
 
   async #sendOnce<Answer extends object>(request: Sending<Answer>, signal: AbortSignal): Promise<Sent<Answer>> {

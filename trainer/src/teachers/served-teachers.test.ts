@@ -20,16 +20,20 @@ let baseUrl: string;
 let calls: Call[];
 /** Statuses of the next answers; the server answers normally if the list is empty. */
 let statuses: number[];
+let retryAfter: string | undefined;
 let answerOf: (call: Call) => unknown;
 
 beforeEach(async () => {
-  [calls, statuses] = [[], []];
+  [calls, statuses, retryAfter] = [[], [], undefined];
   server = createServer((request, response) => {
     void text(request).then((content) => {
       const call = { url: request.url ?? '', headers: request.headers, body: JSON.parse(content || '{}') as Body };
       calls.push(call);
       const status = statuses.shift() ?? 200;
-      response.writeHead(status, { 'content-type': 'application/json' });
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        ...(retryAfter && { 'retry-after': retryAfter }),
+      });
       response.end(JSON.stringify(status === 200 ? answerOf(call) : { error: 'scripted' }));
     });
   });
@@ -101,6 +105,19 @@ describe('a teacher of the completions of vLLM', () => {
     });
     statuses = Array.from({ length: 8 }, () => 500);
     await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('waits as long as the server asks, and does not wait for hours', async () => {
+    [statuses, retryAfter] = [[409, 425], '0'];
+    expect(await scoresOf(create(), [sampleOf([1, 2, 3])])).toEqual([expected([1, 2, 3])]);
+    [statuses, retryAfter] = [[429], '86400'];
+    await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining(
+        'in 1 attempt (last: status 429: {"error":"scripted"}; it asks to wait for 1440 m',
+      ),
+    });
+    expect(calls).toHaveLength(4);
   });
 
   it('refuses an answer without logprobs, and tokens of another temperature', async () => {

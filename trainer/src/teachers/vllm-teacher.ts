@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type Teacher } from '@agentjet/core';
+import { BackboneError, countOf, cutText, isJsonObject, parseJson, toErrorMessage, type Teacher } from '@agentjet/core';
+import { gapAfter, isTemporary, longestRestMs, readWait } from '@agentjet/core/retries';
 import { createRowTeacher } from './row-teacher.js';
 
 export type VllmTeacherOptions = {
@@ -10,7 +11,7 @@ export type VllmTeacherOptions = {
   readonly model: string;
   /** Aborts running requests. */
   readonly signal?: AbortSignal | undefined;
-  /** The pause before the first repetition of a request; each later one is twice as long. Default: 500 ms. */
+  /** The longest pause before the first repetition of a request. Each later pause may be twice as long. Default: 500 ms. */
   readonly pauseMs?: number;
 };
 
@@ -23,6 +24,7 @@ export type VllmTeacher = Teacher & {
 };
 
 const mostAttempts = 8;
+const longestGapMs = 60_000;
 
 /**
  * Makes a teacher of a server with the completions API of vLLM, which gives `prompt_logprobs`. A request is repeated if
@@ -59,16 +61,18 @@ async function ask(
     const isAnswer = typeof answer !== 'string';
     const text = isAnswer ? await answer.text() : answer;
     if (isAnswer && answer.ok) return parseJson(text);
-    const isBusy = !isAnswer || [408, 429].includes(answer.status) || answer.status >= 500;
+    const isBusy = !isAnswer || isTemporary(answer.status);
+    const askedMs = isAnswer ? (readWait(answer.headers) ?? 0) : 0;
     const what = isAnswer ? `status ${answer.status}: ${cutText(text)}` : text;
     if (!isBusy)
       throw new BackboneError('teacher_refused', `The teacher ${model} at ${url} refused to score a row (${what}).`);
-    if (attempt === mostAttempts)
+    if (attempt === mostAttempts || askedMs > longestRestMs)
       throw new BackboneError(
         'unreachable',
-        `The teacher ${model} at ${url} did not answer in ${mostAttempts} attempts (last: ${what}). Check teacher.base_url, and continue the run with --resume.`,
+        `The teacher ${model} at ${url} did not answer in ${countOf(attempt, 'attempt')} (last: ${what}${askedMs > longestRestMs ? `; it asks to wait for ${Math.round(askedMs / 60_000)} minutes` : ''}). Check teacher.base_url, and continue the run with --resume.`,
       );
-    await wait(pauseMs * 2 ** (attempt - 1), undefined, { signal });
+    const gapMs = gapAfter(attempt, { firstGapMs: pauseMs, longestGapMs }, Math.random());
+    await wait(Math.max(askedMs, gapMs), undefined, { signal });
   }
 }
 
