@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -92,6 +92,24 @@ describe('the ledger of a run with swarm.store_dir', () => {
     });
     expect((await openIn(store, { isNew: true })).dir).not.toBe(dir);
   });
+});
+
+it('keeps the folder of a resumed run whose weights cannot be opened, and removes the folder of a new one', async () => {
+  const openWith = async (more: { readonly run?: string }) => {
+    const config = createConfig({ experimentDir, model: { path: 'nano' } });
+    return openServedRun({ config, composition: testComposition, onNotice: () => undefined, ...more });
+  };
+  const first = await openWith({});
+  await first.close();
+  const fails = async (more: { readonly run?: string }): Promise<string> => {
+    const run = await openWith(more);
+    mkdirSync(path.join(run.folder.dir, 'model.json')); // the name of a file that is written first
+    await expect(run.policies[0]?.openWeights()).rejects.toThrow();
+    await run.close();
+    return run.folder.dir;
+  };
+  expect(existsSync(await fails({ run: first.folder.dir }))).toBe(true);
+  expect(existsSync(await fails({}))).toBe(false);
 });
 
 it('makes steps again to the last bit only with as many threads as before', async () => {

@@ -93,7 +93,7 @@ export async function openServedRun<Config extends CommonConfig>(
     const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
     const onNotice = noticeOf(each, prepared.length, options);
     const { takesOver = false, signal } = options;
-    const parts = { ...each, ...own, onNotice, runDir: folder.dir, storeDir, takesOver, signal };
+    const parts = { ...each, ...own, onNotice, runDir: folder.dir, storeDir, isResumed, takesOver, signal };
     policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
   }
   return {
@@ -250,6 +250,7 @@ type WeightsParts = {
   readonly onNotice: (message: string) => void;
   readonly runDir: string;
   readonly storeDir: string;
+  readonly isResumed: boolean;
   readonly takesOver: boolean;
   readonly signal: AbortSignal | undefined;
 };
@@ -276,8 +277,9 @@ function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<S
       await folder.recordModel(parts.modelDir);
       return await openServedWeights({ ...parts, onLoad });
     } catch (error) {
-      // If the run never began, its folder is removed, so that it does not count as the newest run.
-      if (!hasLedger(parts.storeDir)) await rm(parts.runDir, { recursive: true, force: true });
+      // If this start made the folder and the run never began, the folder is removed, so that it does not count as the
+      // newest run.
+      if (!parts.isResumed && !hasLedger(parts.storeDir)) await rm(parts.runDir, { recursive: true, force: true });
       throw error;
     }
   };
