@@ -9,12 +9,18 @@ type OfEpisodes = Pick<SwarmContext, 'ledger' | 'lengths'>;
  * previous page.
  */
 export function listEpisodes(context: OfEpisodes, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
-  const all = [...context.ledger.state.episodes.values()];
-  const start = after === undefined ? 0 : all.findIndex(({ episodeId }) => episodeId === after) + 1;
-  const found = all.slice(start).filter((episode) => state === undefined || episode.state === state);
-  const episodes = found.slice(0, limit).map(({ episodeId }) => findEpisode(context, episodeId));
-  const last = episodes.at(-1)?.episode_id;
-  return { episodes, ...(found.length > limit && last !== undefined && { next: last }) };
+  const { episodes } = context.ledger.state;
+  const found: string[] = [];
+  // An unknown id starts at the beginning.
+  let isPast = after === undefined || !episodes.has(after);
+  for (const { episodeId, state: own } of episodes.values()) {
+    if (isPast && (state === undefined || own === state)) found.push(episodeId);
+    if (found.length > limit) break;
+    isPast ||= episodeId === after;
+  }
+  const page = found.slice(0, limit).map((episodeId) => findEpisode(context, episodeId));
+  const last = page.at(-1)?.episode_id;
+  return { episodes: page, ...(found.length > limit && last !== undefined && { next: last }) };
 }
 
 /** Returns an episode of any age. Throws WireError `gone` if it is unknown. */
