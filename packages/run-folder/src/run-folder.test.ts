@@ -319,13 +319,14 @@ describe('a run folder', () => {
         JSON.stringify({ owner: 'x', host: hostname(), pid: process.pid, boot: null, space: 'pid:[1]', heartbeat }),
       );
     await claim(Date.now());
-    const beats = setInterval(() => void claim(Date.now()), 50);
+    let beat = Promise.resolve();
+    const beats = setInterval(() => (beat = beat.then(() => claim(Date.now()))), 50);
     await expect(run.rewind(stateOf(0))).rejects.toMatchObject({
       code: 'run_in_use',
       message: expect.stringContaining(`in another container or on another machine named ${hostname()}`),
     });
     clearInterval(beats);
-    await claim(Date.now() - 31_000); // after a beat that was under way
+    await beat;
     await claim(Date.now() - 31_000);
     await run.rewind(stateOf(0));
   });
