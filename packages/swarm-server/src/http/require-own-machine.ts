@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { WireError } from '@agentjet/swarm-wire';
 
-const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
+const loopback = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
 /**
  * Protects a server without keys from web pages in a browser on the same machine. The request must name this machine, so that a
@@ -9,8 +9,7 @@ const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[
  * @throws WireError `foreign_origin`
  */
 export function requireOwnMachine({ host = '', origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>): void {
-  const name = host.replace(/:\d{1,5}$/, '').toLowerCase();
-  if (!loopbackNames.has(name)) throw refusal('Host', host);
+  if (!loopback.test(host)) throw refusal('Host', host);
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
     throw refusal('Origin', origin);
 }
