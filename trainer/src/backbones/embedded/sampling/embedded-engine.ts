@@ -25,6 +25,7 @@ export class EmbeddedEngine implements Engine {
   readonly #scheduler: Scheduler;
   readonly #gate = new WeightsGate();
   #weights: OpenWeights | null = null;
+  #policyVersion = 0;
   /**
    * Resolves when a session over the present weights is open. Null if the weights have changed since the last session
    * was opened.
@@ -45,7 +46,7 @@ export class EmbeddedEngine implements Engine {
 
   /** The version of the weights that the last call sampled from. */
   get policyVersion(): number {
-    return this.#weights?.policyVersion ?? 0;
+    return this.#policyVersion;
   }
 
   get stats(): SchedulerStats {
@@ -74,6 +75,8 @@ export class EmbeddedEngine implements Engine {
       await this.#scheduler.whenIdle();
       this.#scheduler.reset();
       this.#opening = null;
+      // Close the session first, because its copy of the weights and the memory of a step would add up.
+      await this.#closeWeights();
       return await work();
     });
   }
@@ -89,8 +92,13 @@ export class EmbeddedEngine implements Engine {
     await this.#opening?.catch(() => undefined);
     this.#scheduler.failAll(closed());
     await this.#scheduler.whenIdle();
-    await this.#weights?.close();
+    await this.#closeWeights();
+  }
+
+  async #closeWeights(): Promise<void> {
+    const weights = this.#weights;
     this.#weights = null;
+    await weights?.close();
   }
 
   #openWeights(): Promise<void> {
@@ -105,10 +113,9 @@ export class EmbeddedEngine implements Engine {
    */
   async #open(): Promise<void> {
     try {
-      await this.#weights?.close();
-      this.#weights = null;
       const weights = await this.#source.open();
       this.#weights = weights;
+      this.#policyVersion = weights.policyVersion;
       this.#scheduler.use(weights.model, weights.policyVersion);
     } catch (error) {
       this.#opening = null;
