@@ -9,17 +9,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
-import { createRandom } from '@agentjet/core';
-import type { Backbone, Sample, TrainBatch } from '@agentjet/core';
-import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
+import type { Backbone } from '@agentjet/core';
+import { createOnnxBackbone } from '@agentjet/trainer';
 import { adamOptions, writeRandomModelFolder } from '@agentjet/trainer/testing';
-import { median, numberOption } from '../bench.js';
-import { refuseSpread } from '../measure-noise.js';
+import { numberOption } from '../bench.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
+import { costOf, inTurn, playContest, randomBatch, randomIds, type Contest, type Outcome } from './contest.js';
 import { configOf, sizes } from './shapes.js';
 import type { Size } from './shapes.js';
 import { startTorch } from './torch-process.js';
-import type { Cost, TorchProcess } from './torch-process.js';
+import type { TorchProcess } from './torch-process.js';
 
 const trainRows = 16;
 const trainLength = 128;
@@ -28,21 +27,6 @@ const newTokens = 128;
 const concurrencies = [1, 8, 32, 64] as const;
 const decodeSize: Size = '4.8M';
 const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1 });
-
-/** One workload for the embedded backbone, and the command that makes PyTorch run the same workload. */
-type Contest = {
-  readonly label: string;
-  readonly tokens: number;
-  readonly ours: (turn: number) => Promise<Cost>;
-  readonly torch: { readonly op: string; readonly [key: string]: unknown };
-};
-
-type Outcome = {
-  readonly ours_tokens_per_second: number;
-  readonly torch_tokens_per_second: number | null;
-  readonly ratio: number | null;
-  readonly cpu_ratio: number | null;
-};
 
 export const wallTimeOf = 'all cores';
 
@@ -92,7 +76,7 @@ async function playAll(
   await writeRandomModelFolder(modelDir, { configJson: configOf(size), seed: 1 });
   const backbone = await createOnnxBackbone({ modelDir, optimizer, threads });
   const outcomes = await inTurn(contests(backbone), async (contest) => {
-    const outcome = await play(contest, torch, { rounds, waitUntilQuiet });
+    const outcome = await playContest(contest, torch, { rounds, waitUntilQuiet });
     report(describe(contest, outcome));
     return { [contest.label]: outcome };
   });
@@ -100,36 +84,10 @@ async function playAll(
   return Object.assign({}, ...outcomes) as Outcomes;
 }
 
-const noTorch: Cost = { wall: NaN, cpu: NaN };
-
-/** Lets both run in turns. The first turn of each is a warm-up and does not count. */
-async function play(
-  { tokens, ours, torch: command }: Contest,
-  torch: TorchProcess | null,
-  { rounds, waitUntilQuiet }: Pick<Setting, 'rounds' | 'waitUntilQuiet'>,
-): Promise<Outcome> {
-  const turns: { readonly ours: Cost; readonly torch: Cost }[] = [];
-  for (let turn = 0; turn <= rounds; turn += 1) {
-    await waitUntilQuiet();
-    const played = { ours: await ours(turn), torch: (await torch?.measure(command)) ?? noTorch };
-    if (turn > 0) turns.push(played);
-  }
-  if (torch !== null) refuseSpread(turns.map((turn) => turn.torch.wall / turn.ours.wall));
-  const speedOf = (side: 'ours' | 'torch'): number => Math.round(tokens / median(turns.map((turn) => turn[side].wall)));
-  const ratioOf = (cost: keyof Cost): number | null =>
-    torch === null ? null : Number(median(turns.map((turn) => turn.torch[cost] / turn.ours[cost])).toFixed(3));
-  return {
-    ours_tokens_per_second: speedOf('ours'),
-    torch_tokens_per_second: torch === null ? null : speedOf('torch'),
-    ratio: ratioOf('wall'),
-    cpu_ratio: ratioOf('cpu'),
-  };
-}
-
 /** Makes one optimizer step over 16 rows of 128 tokens that share nothing. */
 function trainContest(size: Size, backbone: Backbone): Contest {
   const steps = size === '19M' ? 1 : 3;
-  const batch = randomBatch(Number(configOf(size)['vocab_size']));
+  const batch = randomBatch({ rows: trainRows, length: trainLength, vocabSize: Number(configOf(size)['vocab_size']) });
   const command = { op: 'train', config: configOf(size), rows: trainRows, length: trainLength, steps };
   const ours = () =>
     costOf(async () => {
@@ -162,55 +120,6 @@ function generate(backbone: Backbone, seed: number) {
     promptIds: randomIds(promptLength, seed, Number(configOf(decodeSize)['vocab_size'])),
     sampling,
   });
-}
-
-function randomBatch(vocabSize: number): TrainBatch {
-  const uniform = -Math.log(vocabSize);
-  const samples = Array.from({ length: trainRows }, (_, row): Sample => {
-    const behind = (value: number): number[] =>
-      Array.from({ length: trainLength }, (_unused, token) => (token === 0 ? 0 : value));
-    return {
-      episodeId: `episode-${row}`,
-      agentName: 'agent',
-      targetTag: 'agent',
-      ids: randomIds(trainLength, row, vocabSize),
-      lossMask: Uint8Array.from(behind(1)),
-      logprobs: Float32Array.from(behind(uniform)),
-      policyVersions: Int32Array.from(behind(0)),
-      advantages: Float32Array.from(behind(1)),
-    };
-  });
-  return {
-    packs: packTrees(samples, { maxPackTokens: trainRows * trainLength }).packs,
-    loss: {
-      kind: 'policy',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      dualClip: 0,
-      klCoef: 0,
-      klEstimator: 'k3',
-      entropyCoef: 0,
-      temperature: 1,
-    },
-  };
-}
-
-function randomIds(length: number, seed: number, vocabSize: number): Int32Array {
-  const random = createRandom(seed);
-  return Int32Array.from({ length }, () => random.int(vocabSize));
-}
-
-async function costOf(work: () => Promise<void>): Promise<Cost> {
-  const [start, cpuStart] = [performance.now(), process.cpuUsage()];
-  await work();
-  const { user, system } = process.cpuUsage(cpuStart);
-  return { wall: (performance.now() - start) / 1000, cpu: (user + system) / 1e6 };
-}
-
-async function inTurn<Item, Result>(items: readonly Item[], use: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const item of items) results.push(await use(item));
-  return results;
 }
 
 function describe(

@@ -73,14 +73,15 @@ async function predict(
   return need.fullPackBytes ?? sumParts(need.parts);
 }
 
-async function modelFolderOf({ name, shape }: MemoryCase): Promise<string> {
+export async function modelFolderOf({ name, shape }: Pick<MemoryCase, 'name' | 'shape'>): Promise<string> {
   if (shape === null) return nanoModelDir;
   const folder = path.join(tmpdir(), `agentjet-memory-${name.split(',')[0]}`);
   if (!existsSync(folder)) await createModelFolder(folder, { config: shape, seed: 1 });
   return folder;
 }
 
-function measurePeak(memoryCase: MemoryCase, folder: string): number {
+/** Returns the peak of the case's process, in bytes. */
+export function measurePeak(memoryCase: MemoryCase, folder: string): number {
   const subject = path.join(import.meta.dirname, 'subject.ts');
   const { stdout, stderr, status } = spawnSync(
     process.execPath,

@@ -64,9 +64,18 @@ const qwen500M = {
   vocab_size: 151_936,
 };
 
-type Work = readonly [groups: number, episodes: number, promptTokens: number, answerTokens: number, sampled: number];
+/** The shapes of real models, by their size. */
+export const shapes = { '30M': llama30M, '135M': llama135M, '0.5B': qwen500M };
 
-function createCase(
+export type Work = readonly [
+  groups: number,
+  episodes: number,
+  promptTokens: number,
+  answerTokens: number,
+  sampled: number,
+];
+
+export function createCase(
   model: string,
   [groups, episodes, promptTokens, answerTokens, sampledTokens]: Work,
   {

@@ -8,7 +8,7 @@ import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 import { describeFileError, restoreReplacedDir, writeDirAtomically } from '@agentjet/run-folder';
-import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './safetensors.js';
+import { badFile, readTensorEntries, readTensorInto, readTensorPieces, writeSafetensors } from './safetensors.js';
 import type { NamedTensor, TensorEntry } from './safetensors.js';
 
 /** A model folder whose headers were read. `readTensor` reads the tensors one by one. */
@@ -49,7 +49,20 @@ export async function readModelFolder(dir: string): Promise<ModelFolder> {
 }
 
 /** Fills `data` with the tensor of that name, which must have that shape. */
-export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, data }: NamedTensor): Promise<void> {
+export async function readTensor(folder: ModelFolder, tensor: NamedTensor): Promise<void> {
+  await readTensorInto(entryOf(folder, tensor), tensor.data);
+}
+
+/** Yields the tensor of that name, which must have that shape, in pieces of `numValues` elements or fewer. */
+export async function* readInPieces(
+  folder: ModelFolder,
+  tensor: Pick<NamedTensor, 'name' | 'shape'>,
+  numValues: number,
+): AsyncGenerator<Float32Array> {
+  yield* readTensorPieces(entryOf(folder, tensor), numValues);
+}
+
+function entryOf({ dir, tensors }: ModelFolder, { name, shape }: Pick<NamedTensor, 'name' | 'shape'>): TensorEntry {
   const entry = tensors.get(name);
   if (entry === undefined) {
     throw new BackboneError(
@@ -63,7 +76,7 @@ export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, d
       `tensor "${name}" has shape [${entry.shape.join(', ')}], but config.json asks for [${shape.join(', ')}]`,
     );
   }
-  await readTensorInto(entry, data);
+  return entry;
 }
 
 /** The contents that `writeModelFolder` writes. */

@@ -47,6 +47,7 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
     ...toTemplateKwargs(flags),
     ...choose('tools', flags.tools, ['auto', 'system', 'refuse']),
     ...choose('memoryCheck', flags.memoryCheck, ['refuse', 'warn']),
+    ...choose('frozenWeights', flags.frozenWeights, ['float32', 'float16', 'int8']),
     ...choose('toolCalls', flags.toolCalls, ['strict', 'lenient']),
     ...count('port', 0, 65_535),
     ...count('maxModelLen', 2, 2 ** 20),

@@ -100,7 +100,8 @@ export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: bool
     if (couldAdapt && trains) ways.push('train adapters: lora.rank=16');
   } else if (!trains) ways.push('open it on a GPU, with a server such as vLLM');
   else {
-    if (couldAdapt) ways.push('train adapters, which need no gradients and moments of the model: lora.rank=16');
+    const int8 = config.backbone === 'onnx' ? ' onnx.frozen_weights=int8' : '';
+    if (couldAdapt) ways.push(`train adapters, which need no gradients and moments of the model: lora.rank=16${int8}`);
     ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
   }
   ways.push('free memory, or take a machine with more');

@@ -53,7 +53,9 @@ describe('a model that does not fit', () => {
     const ways = waysOut(judge({}), config, true).join('\n');
     expect(ways).toMatch(/a model of at most about \d+(\.\d)?M parameters/);
     expect(ways).toMatch(/shorter samples: data.max_prompt_length=\d+ data.max_response_length=\d+/);
-    expect(ways).toContain('train adapters, which need no gradients and moments of the model: lora.rank=16');
+    expect(ways).toContain(
+      'train adapters, which need no gradients and moments of the model: lora.rank=16 onnx.frozen_weights=int8',
+    );
     expect(ways).toContain('backbone=torch');
     expect(waysOut(judge({ backbone: torch, gpu: 4 * gib }), config, true).join()).toContain(
       'torch.activation_checkpointing=true',

@@ -1,5 +1,6 @@
-import { composeConfig, ConfigError, type JsonObject } from '@agentjet/core';
+import { composeConfig, ConfigError, isBundledModel, type JsonObject } from '@agentjet/core';
 import { type Policy, type SamplingDefaults, samplingDefaults } from '@agentjet/rollout';
+import { readBaseModel } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import type { JobListener } from '@agentjet/records';
 import type { ToolSettings } from './template-kwargs.js';
@@ -27,6 +28,11 @@ export type FrozenModelOptions = ToolSettings & {
   readonly chatTemplateKwargs?: JsonObject;
   /** The seed of all sampling. Default: 42. */
   readonly seed?: number;
+  /**
+   * How the weights are stored: float32 (the default), float16 (half the memory) or int8 (a quarter, and faster). An
+   * adapter (LoRA) is not served in int8, because the changes that it makes are smaller than the rounding.
+   */
+  readonly frozenWeights?: 'float32' | 'float16' | 'int8';
   /** CPU threads. Default: all cores, at most 8. */
   readonly numThreads?: number;
   /** Called with a line about each long operation: the download of a model of the Hugging Face hub. */
@@ -63,6 +69,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     maxTokens = Math.min(256, maxModelLen - 1),
     seed = 42,
     numThreads = 0,
+    frozenWeights = 'float32',
     memoryCheck = 'refuse',
     memoryCheckName: override = "memoryCheck: 'warn'",
     chatTemplateKwargs,
@@ -74,6 +81,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
       'wrong_value',
       `maxTokens ${maxTokens} leaves no room for a prompt within maxModelLen ${maxModelLen}. Lower the one or raise the other.`,
     );
+  if (frozenWeights === 'int8') await refuseAdapterInInt8(modelDir);
   const trained = await readTrainedKwargs(modelDir);
   const { tools, toolCalls } = { ...(await readTrainedTools(modelDir)), ...options };
   const kwargs = {
@@ -87,7 +95,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     model: { path: modelDir, memoryCheck, ...kwargs },
     data: { maxPromptLength: half, maxResponseLength: half }, // limits of training samples, which are not made here
     rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
-    onnx: { numThreads },
+    onnx: { numThreads, frozenWeights },
   });
   // This module is imported late, because it loads the trainer and everything that runs episodes.
   const { openUntrainedPolicy } = await import('./open-policy.js');
@@ -100,4 +108,13 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     seed,
     close,
   };
+}
+
+async function refuseAdapterInInt8(modelDir: string): Promise<void> {
+  const base = isBundledModel(modelDir) ? undefined : await readBaseModel(modelDir);
+  if (base === undefined) return;
+  throw new ConfigError(
+    'conflict',
+    `${modelDir} is an adapter (LoRA) of ${base}. It would be merged into its model, and the changes that it makes are smaller than the rounding to int8. Use float16, or leave out frozenWeights (--frozen-weights).`,
+  );
 }

@@ -1,4 +1,4 @@
-import { ConfigError, quoteForShell, type CommonConfig, type Engine } from '@agentjet/core';
+import { ConfigError, quoteForShell, sectionOf, type CommonConfig, type Engine } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { openEndpointPolicy } from './endpoint-policy.js';
@@ -76,7 +76,8 @@ export async function openUntrainedPolicy(
   try {
     const modelDir = await findModel(whole?.dir ?? path);
     const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
-    const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
+    const opened = whole?.isCopy === true ? withoutInt8(config, inputs.backbone, onNotice) : config;
+    const backbone = await openBackbone(inputs.backbone, opened, { emit, modelDir, signal });
     const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
     return { policy, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
   } finally {
@@ -92,6 +93,20 @@ function requireNoAdapter({ lora }: CommonConfig): void {
     'conflict',
     `lora.adapter is ${lora.adapter}, and only a run that trains begins with an adapter. Evaluate it with \`ajet eval --checkpoint ${dir}\`. For other commands, merge it with \`ajet export ${dir} <new folder>\`, and set model.path to the new folder and lora.adapter to null.`,
   );
+}
+
+/** Returns the configuration without int8 weights, into which an adapter cannot be merged without losing its changes. */
+function withoutInt8(
+  config: CommonConfig,
+  entry: JobInputs['backbone'],
+  onNotice: (message: string) => void,
+): CommonConfig {
+  const section = sectionOf(config, 'backbones', entry);
+  if (section['frozenWeights'] !== 'int8') return config;
+  onNotice(
+    'The merged model is opened in float32 instead of int8, whose rounding is larger than the changes of an adapter.',
+  );
+  return { ...config, [entry.name]: { ...section, frozenWeights: 'float32' } };
 }
 
 /** Returns the engine with `rollout.max_model_len` as its context, if the model's own context is longer. */

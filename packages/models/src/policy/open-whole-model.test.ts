@@ -3,12 +3,18 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
+import { composeConfig } from '@agentjet/core';
+import type { JobListener } from '@agentjet/records';
+import { backbones } from '@agentjet/trainer/registrations';
 import { writeRandomAdapter } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { exportTunedModel } from './export-tuned-model.js';
 import { openFrozenModel } from './answering-models.js';
 import { serveTunedModel } from './serve-tuned-model.js';
 import { openTunedModel } from './answering-models.js';
+import { openUntrainedPolicy } from './open-policy.js';
+
+const [embedded] = backbones;
 
 let root = '';
 let adapter = '';
@@ -47,6 +53,28 @@ it('opens an adapter merged into its model, as an export does, and leaves no cop
   expect(said).toBe(await askGreedily(dir));
   expect(said).not.toBe(await askGreedily('nano'));
   expect(copies()).toEqual([]);
+});
+
+it('does not merge an adapter into int8', async () => {
+  await writeAdapter('nano');
+  const notices: string[] = [];
+  const options = { port: 0, maxTokens: 4, onNotice: (line: string) => notices.push(line) };
+  await expect(serveTunedModel(adapter, { ...options, frozenWeights: 'int8' })).rejects.toThrow(
+    `${adapter} is an adapter (LoRA) of nano. It would be merged into its model, and the changes that it makes are smaller than the rounding to int8. Use float16, or leave out frozenWeights (--frozen-weights).`,
+  );
+  const served = await serveTunedModel('nano', { ...options, frozenWeights: 'int8' });
+  await served.close();
+  const config = composeConfig({ backbones: [embedded] }).create({
+    model: { path: adapter },
+    onnx: { frozenWeights: 'int8' },
+  });
+  const emit: JobListener = (event) => event.type === 'notice' && notices.push(event.message);
+  await (await openUntrainedPolicy(config, { backbone: embedded, templateFamily: undefined }, { emit })).close();
+  expect(notices).toEqual([
+    'The weights are in int8 (onnx.frozen_weights), so results do not repeat to the last digit.',
+    `Merging the adapter ${adapter} into its model, nano.`,
+    'The merged model is opened in float32 instead of int8, whose rounding is larger than the changes of an adapter.',
+  ]);
 });
 
 it('serves an adapter, and plays a partner with it', async () => {

@@ -21,6 +21,8 @@ export type ServeModelOptions = ToolSettings & {
   readonly maxModelLen?: number;
   /** `warn` serves a model that needs more memory than is available. */
   readonly memoryCheck?: 'refuse' | 'warn';
+  /** How the weights are stored: float32 (the default), float16 or int8, which an adapter (LoRA) does not allow. */
+  readonly frozenWeights?: 'float32' | 'float16' | 'int8';
   /** The most tokens of an answer if its request sets no limit. Default: the rest of the context. */
   readonly maxTokens?: number;
   /** The seed for requests without a seed. Default: random. */
@@ -53,7 +55,7 @@ export type ServedModel = {
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
   const { host = '127.0.0.1', port = 8000, maxModelLen = 8192, seed = randomInt(2 ** 31), apiKey } = options;
-  const { onNotice, signal, chatTemplateKwargs, tools, toolCalls, memoryCheck } = options;
+  const { onNotice, signal, chatTemplateKwargs, tools, toolCalls, memoryCheck, frozenWeights } = options;
   refuseOpenHost(host, apiKey);
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
   const tuned = await openTunedModel(dir, {
@@ -61,6 +63,7 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
     maxModelLenName: '--max-model-len',
     memoryCheckName: '--memory-check warn',
     ...(memoryCheck !== undefined && { memoryCheck }),
+    ...(frozenWeights !== undefined && { frozenWeights }),
     maxTokens,
     seed,
     signal,

@@ -44,6 +44,11 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
     );
   if (options.memoryCheck !== undefined)
     throw new ConfigError('unsupported', 'vLLM checks the memory itself. Leave out --memory-check.');
+  if (options.frozenWeights !== undefined)
+    throw new ConfigError(
+      'unsupported',
+      'vLLM loads the weights as the folder has them. Leave out --frozen-weights, which is for the embedded engine.',
+    );
   const command = findVllm(options.command);
   const name = options.name ?? path.basename(path.resolve(dir));
   const port = options.port === 0 ? await findFreePort(host) : (options.port ?? 8000);

@@ -33,7 +33,7 @@ const threadBytes = 40 * mebibyte;
  */
 const logitCopies = { training: 5.5, scoring: 2 };
 /** The number of such copies of one chunk, over a head that takes no gradient. */
-const chunkCopies = { training: 3, scoring: 2 };
+const chunkCopies = { training: 8, scoring: 3 };
 /**
  * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
  * also read a path.
@@ -154,12 +154,10 @@ function openParts({ shape: { numParameters, headParameters }, config, format }:
   ];
 }
 
-/** Returns the temporary memory for opening a sampling session. */
+/** Returns the temporary memory for opening a sampling session. Stored weights are read in pieces. */
 function openingBytes({ shape, config, format }: Job): number {
   if (format === 'float32') return openingShare * shape.numParameters * bytesPerFloat;
-  const layout = parameterLayout(config);
-  const largestMatrix = Math.max(...layout.parameters.map(({ size }) => size));
-  return storedBytes(layout, format) + largestMatrix * bytesPerFloat;
+  return storedBytes(parameterLayout(config), format);
 }
 
 /**

@@ -44,7 +44,7 @@ export const onnx = defineBackbone({
 
 /** The first lines of a run with weights in int8. */
 function int8Notice(trains: boolean, { tisCap }: { readonly tisCap: number }): string {
-  const repeats = 'The weights are in int8 (onnx.frozen_weights), so this run does not repeat to the last digit.';
+  const repeats = 'The weights are in int8 (onnx.frozen_weights), so results do not repeat to the last digit.';
   if (!trains) return repeats;
   const gap =
     'The sampler also rounds activations, and each step shows by how much its logprobs differ (logprob_gap_mean).';

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import type { OptimizerOptions } from '@agentjet/core';
 import { readAdapter } from '../../../model-files/read-adapter.js';
-import { readModelFolder, readTensor, writeModelFolder } from '../../../model-files/model-folder.js';
+import { readInPieces, readModelFolder, readTensor, writeModelFolder } from '../../../model-files/model-folder.js';
 import { parseModelConfig } from './model/model-config.js';
 import { countParameters, parameterLayout } from './model/parameter-layout.js';
 import { OnnxModel } from './onnx-model.js';
@@ -53,7 +53,9 @@ export async function openOnnxModel(options: OpenOnnxModelOptions): Promise<Onnx
     base: {
       adapter: form,
       layout,
-      weights: await readFrozenWeights(layout, format, (tensor) => readTensor(folder, tensor)),
+      weights: await readFrozenWeights(layout, format, (parameter, numValues) =>
+        readInPieces(folder, parameter, numValues),
+      ),
     },
   });
 }

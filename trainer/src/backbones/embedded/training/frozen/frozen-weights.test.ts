@@ -5,47 +5,7 @@ import { createRandomSamples } from '../../../../testing/random-samples.js';
 import { OnnxModel } from '../onnx-model.js';
 import { plainOptimizer, policyLoss, tinyModel } from '../testing-model.js';
 import { toFloats, toFrozenWeights } from './frozen-weights.js';
-import { fromHalf, toHalves } from './half-precision.js';
 import { blockSize, toBlocks, zeroCode } from './int8-blocks.js';
-
-const half = (value: number): number => {
-  const halves = new Uint16Array(1);
-  return toHalves(Float32Array.of(value), halves) ? (halves[0] ?? NaN) : NaN;
-};
-
-describe('half precision', () => {
-  test.each([
-    [0, 0x0000],
-    [-0, 0x8000],
-    [1, 0x3c00],
-    [-2, 0xc000],
-    [65504, 0x7bff],
-    [1 + 2 ** -10, 0x3c01],
-    [1 + 2 ** -11, 0x3c00], // a tie, to the even number
-    [1 + 3 * 2 ** -11, 0x3c02], // a tie, to the even number
-    [1 + 2 ** -11 + 2 ** -20, 0x3c01],
-    [2047.9999, 0x6800], // rounding carries into the exponent
-    [2 ** -14, 0x0400], // the smallest normal number
-    [2 ** -14 - 2 ** -26, 0x0400],
-    [2 ** -24, 0x0001], // the smallest number
-    [3 * 2 ** -25, 0x0002],
-    [2 ** -25, 0x0000],
-    [1e-12, 0x0000],
-    [-1e-12, 0x8000],
-  ])('%d has the bits %i', (value, bits) => {
-    expect(half(value)).toBe(bits);
-    expect(fromHalf(bits)).toBeCloseTo(value, value > 100 ? -1 : 2);
-  });
-
-  it('reads each finite number as it was', () => {
-    const all = Array.from({ length: 0x7c00 }, (_, bits) => bits);
-    expect(all.filter((bits) => half(fromHalf(bits)) !== bits)).toEqual([]);
-  });
-
-  test.each([65520, -1e6, Infinity, NaN])('refuses %d', (value) => {
-    expect(half(value)).toBeNaN();
-  });
-});
 
 describe('blocks of int8', () => {
   it('are wrong by at most half a scale, and exact for 0 and the largest weight', () => {

@@ -5,14 +5,15 @@
 
 import { BackboneError } from '@agentjet/core';
 import { toTensor, type Tensor } from '@agentjet/onnx';
+import { float16ToFloat32, float32ToFloat16 } from '../../../../model-files/half-precision.js';
 import type { Parameter, ParameterLayout } from '../model/parameter-layout.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import { tensorsOf, viewOf } from '../parameter-tensors.js';
-import { fromHalf, toHalves } from './half-precision.js';
 import { blockSize, toBlocks, zeroCode } from './int8-blocks.js';
 
-export const weightFormats = ['float32', 'float16', 'int8'] as const;
-export type WeightFormat = (typeof weightFormats)[number];
+export type WeightFormat = 'float32' | 'float16' | 'int8';
+
+const largestHalf = 65504;
 
 export type FrozenWeights =
   | { readonly format: 'float32'; readonly values: FloatArray }
@@ -33,24 +34,25 @@ export type FrozenWeights =
       readonly vectors: Float32Array;
     };
 
-type ReadTensor = (tensor: {
-  readonly name: string;
-  readonly shape: readonly number[];
-  readonly data: Float32Array;
-}) => Promise<void>;
+/** The most floats of a parameter that are in memory while it is stored. It is a multiple of the block size. */
+const pieceLength = 2 ** 20;
 
-/** Reads all parameters, one at a time, and stores them in the format. */
+/**
+ * Reads all parameters and stores them in the format. `read` yields the floats of a parameter in pieces of that many
+ * elements, so that the model is never in memory as floats.
+ */
 export async function readFrozenWeights(
   layout: ParameterLayout,
   format: WeightFormat,
-  read: ReadTensor,
+  read: (parameter: Parameter, numValues: number) => AsyncIterable<Float32Array>,
 ): Promise<FrozenWeights> {
   const { weights, store } = allocate(layout, format);
   for (const parameter of layout.parameters) {
-    const { name, shape, size } = parameter;
-    const data = new Float32Array(size);
-    await read({ name, shape, data });
-    store(parameter, data);
+    let done = 0;
+    for await (const piece of read(parameter, pieceLength)) {
+      store(parameter, piece, done);
+      done += piece.length;
+    }
   }
   return weights;
 }
@@ -59,38 +61,46 @@ export async function readFrozenWeights(
 export function toFrozenWeights(layout: ParameterLayout, format: WeightFormat, values: Float32Array): FrozenWeights {
   const { weights, store } = allocate(layout, format);
   for (const parameter of layout.parameters)
-    store(parameter, values.subarray(parameter.offset, parameter.offset + parameter.size));
+    store(parameter, values.subarray(parameter.offset, parameter.offset + parameter.size), 0);
   return weights;
 }
 
-type Allocated = { readonly weights: FrozenWeights; store(parameter: Parameter, data: Float32Array): void };
+type Allocated = {
+  readonly weights: FrozenWeights;
+  /** Stores elements of a parameter, from its element `done` on. */
+  store(parameter: Parameter, data: Float32Array, done: number): void;
+};
 
 function allocate(layout: ParameterLayout, format: WeightFormat): Allocated {
   const { length, decayedLength } = layout;
   if (format === 'float32') {
     const values = new Float32Array(length);
-    return { weights: { format, values }, store: ({ offset }, data) => values.set(data, offset) };
+    return { weights: { format, values }, store: ({ offset }, data, done) => values.set(data, offset + done) };
   }
   const vectors = new Float32Array(length - decayedLength);
   const storing =
     (storeMatrix: Allocated['store']): Allocated['store'] =>
-    (parameter, data) =>
-      isMatrix(parameter) ? storeMatrix(parameter, data) : vectors.set(data, parameter.offset - decayedLength);
+    (parameter, data, done) =>
+      isMatrix(parameter)
+        ? storeMatrix(parameter, data, done)
+        : vectors.set(data, parameter.offset - decayedLength + done);
   if (format === 'float16') {
     const halves = new Uint16Array(decayedLength);
-    const store = storing(({ name, offset, size }, data) => {
-      if (!toHalves(data, halves.subarray(offset, offset + size))) throw tooLargeForHalf(name);
+    const store = storing(({ name, offset }, data, done) => {
+      if (data.some((value) => !(Math.abs(value) <= largestHalf))) throw tooLargeForHalf(name);
+      float32ToFloat16(data, halves.subarray(offset + done, offset + done + data.length));
     });
     return { weights: { format, halves, vectors }, store };
   }
   refuseUnevenBlocks(layout);
   const [codes, scales] = [new Uint8Array(decayedLength), new Float32Array(decayedLength / blockSize)];
-  const store = storing(({ offset, size }, data) =>
+  const store = storing(({ offset }, data, done) => {
+    const [start, end] = [offset + done, offset + done + data.length];
     toBlocks(data, {
-      codes: codes.subarray(offset, offset + size),
-      scales: scales.subarray(offset / blockSize, (offset + size) / blockSize),
-    }),
-  );
+      codes: codes.subarray(start, end),
+      scales: scales.subarray(start / blockSize, end / blockSize),
+    });
+  });
   return { weights: { format, codes, scales, vectors }, store };
 }
 
@@ -110,7 +120,7 @@ function refuseUnevenBlocks({ parameters }: ParameterLayout): void {
 function tooLargeForHalf(name: string): BackboneError {
   return new BackboneError(
     'unsupported_model',
-    `onnx.frozen_weights is float16, whose largest number is 65504; "${name}" has a larger one. Use int8 or float32.`,
+    `onnx.frozen_weights is float16, whose largest number is ${largestHalf}; "${name}" has a larger one. Use int8 or float32.`,
   );
 }
 
@@ -171,12 +181,13 @@ function readRange(weights: FrozenWeights, start: number, found: Float32Array): 
     found.set(weights.values.subarray(start, start + found.length));
     return;
   }
+  if (weights.format === 'float16') {
+    float16ToFloat32(weights.halves.subarray(start, start + found.length), found);
+    return;
+  }
   for (let index = 0; index < found.length; index++) {
     const at = start + index;
-    found[index] =
-      weights.format === 'float16'
-        ? fromHalf(weights.halves[at] ?? 0)
-        : ((weights.codes[at] ?? 0) - zeroCode) * (weights.scales[Math.floor(at / blockSize)] ?? 0);
+    found[index] = ((weights.codes[at] ?? 0) - zeroCode) * (weights.scales[Math.floor(at / blockSize)] ?? 0);
   }
 }
 
