@@ -35,8 +35,8 @@ function resolve({ size, isLora = false, input, runDir }: Given) {
 
 describe('optim.lr: auto', () => {
   it.each([
-    ['nano', 468_640, 3e-4, 3e-4],
-    ['micro', 3_700_000, 3e-4, 3e-4],
+    ['nano', 468_640, 3e-4, 1e-3],
+    ['micro', 3_700_000, 3e-4, 1e-3],
     ['SmolLM2-135M', 134_500_000, 3e-5, 1e-3],
     ['Qwen2.5-0.5B', 494_000_000, 1e-5, 1e-4],
     ['Qwen2.5-1.5B', 1_540_000_000, 3e-6, 3e-5],

@@ -5,7 +5,7 @@ import type { PreparedModel } from '@agentjet/models';
 /** This file resolves `trainer_common.optim.lr: auto`. The trainer's README names the source of each rate. */
 
 const rates = [
-  { most: 20e6, full: 3e-4, adapter: 3e-4 },
+  { most: 20e6, full: 3e-4, adapter: 1e-3 },
   { most: 300e6, full: 3e-5, adapter: 1e-3 },
   { most: 1e9, full: 1e-5, adapter: 1e-4 },
   { most: 3e9, full: 3e-6, adapter: 3e-5 },
