@@ -25,8 +25,15 @@ export const arrows = {
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/environments': ['@agentjet/rollout', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
+  '@agentjet/generate-content': ['@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/messages': ['@agentjet/chat-completions', '@agentjet/core'],
-  '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/messages', '@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/endpoint': [
+    '@agentjet/rollout',
+    '@agentjet/generate-content',
+    '@agentjet/messages',
+    '@agentjet/chat-completions',
+    '@agentjet/core',
+  ],
   '@agentjet/swarm-client': [
     '@agentjet/swarm-wire',
     '@agentjet/rollout',
@@ -194,6 +201,12 @@ export const arrows = {
     'agentjet',
   ],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/google': [
+    '@agentjet/rollout',
+    '@agentjet/generate-content',
+    '@agentjet/chat-completions',
+    '@agentjet/core',
+  ],
   '@agentjet/anthropic': ['@agentjet/rollout', '@agentjet/messages', '@agentjet/chat-completions', '@agentjet/core'],
 };
 

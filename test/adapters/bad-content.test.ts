@@ -1,4 +1,5 @@
 import { type EndpointServer, startEndpointServer } from '@agentjet/endpoint';
+import { asModel as asGoogle } from '@agentjet/google';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import { asModel as asAgentsModel } from '@agentjet/openai-agents';
@@ -84,6 +85,17 @@ const senders: Readonly<Record<string, (tuner: Tuner, content: unknown) => Promi
       max_tokens: 5,
       messages: [{ role: 'user', content: content as never }],
     }),
+  google: async (tuner, content) =>
+    asGoogle(tuner, named).models.generateContent({
+      model: 'm',
+      contents: [{ role: 'user', parts: content as never }],
+    }),
+  'gemini, text': overHttp('../v1beta/models/m:generateContent', (text) => ({
+    contents: [{ role: 'user', parts: [{ text }] }],
+  })),
+  'gemini, a result': overHttp('../v1beta/models/m:generateContent', (response) => ({
+    contents: [{ role: 'user', parts: [{ functionResponse: { name: 'f', response: [response] } }] }],
+  })),
   'ai-sdk': async (tuner, content) =>
     asAiSdkModel(tuner, named).doGenerate({ prompt: [{ role: 'user', content: content as never }] }),
   'openai-agents': async (tuner, content) =>

@@ -2,6 +2,7 @@ import { type AdapterReport, checkAdapter, formatReport } from '@agentjet/adapte
 import { expect, it } from 'vitest';
 import { anthropicDriver } from './anthropic-driver.js';
 import { aiSdkDriver } from './ai-sdk-driver.js';
+import { googleDriver } from './google-driver.js';
 import { langgraphDriver } from './langgraph-driver.js';
 import { openaiAgentsDriver } from './openai-agents-driver.js';
 import { openaiDriver } from './openai-driver.js';
@@ -11,6 +12,7 @@ const checks: readonly (readonly [string, () => Promise<AdapterReport>])[] = [
   ['react', () => checkAdapter(reactDriver)],
   ['openai', () => checkAdapter(openaiDriver)],
   ['anthropic', () => checkAdapter(anthropicDriver)],
+  ['google', () => checkAdapter(googleDriver)],
   ['langgraph', () => checkAdapter(langgraphDriver)],
   ['ai-sdk', () => checkAdapter(aiSdkDriver)],
   ['openai-agents', () => checkAdapter(openaiAgentsDriver)],

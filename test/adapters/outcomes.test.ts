@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FidelityAgent } from '../bench/fidelity/agent.js';
 import { anthropicAgent } from '../bench/fidelity/agents/anthropic.js';
 import { aiSdkAgent } from '../bench/fidelity/agents/ai-sdk.js';
+import { googleAgent } from '../bench/fidelity/agents/google.js';
 import { langgraphAgent } from '../bench/fidelity/agents/langgraph.js';
 import { openaiAgent } from '../bench/fidelity/agents/openai.js';
 import { openaiAgentsAgent } from '../bench/fidelity/agents/openai-agents.js';
@@ -41,6 +42,7 @@ describe('the same outcome, streamed or not, after', () => {
   itIsTheSame(reactAgent);
   itIsTheSame(openaiAgent);
   itIsTheSame(anthropicAgent);
+  itIsTheSame(googleAgent);
   itIsTheSame(langgraphAgent);
   itIsTheSame(aiSdkAgent);
   itIsTheSame(openaiAgentsAgent);

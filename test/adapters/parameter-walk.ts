@@ -2,18 +2,19 @@ import type { ChatRequest } from '@agentjet/core';
 import { type Protocol, protocolNames, type Wish, wishes } from '@agentjet/core/parameters';
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import type { EndpointServer } from '@agentjet/endpoint';
+import { asModel as asGoogleModel } from '@agentjet/google';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
 import { asModel as asAnthropicModel } from '@agentjet/anthropic';
 import { asModel as asOpenAIModel } from '@agentjet/openai';
 import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import type { CallCounts } from '@agentjet/rollout';
 import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
+import type { GoogleGenAI } from '@google/genai';
+import { formats, schema, toolValues, user, values } from './parameter-values.js';
 
 /** Sends each parameter of the table through its own API to a model that answers in JSON, and returns the outcome. */
 
 export type Request = Record<string, unknown>;
-const schema = { type: 'object', properties: { sum: { type: 'number' } } };
-const user = { role: 'user', content: 'hi' };
 
 /** The smallest request of each API. */
 export const smallest: Readonly<Record<Protocol, Request>> = {
@@ -21,6 +22,7 @@ export const smallest: Readonly<Record<Protocol, Request>> = {
   completions: { model: 'm', prompt: 'hi' },
   responses: { model: 'm', input: 'hi' },
   messages: { model: 'm', messages: [user], max_tokens: 50 },
+  gemini: { model: 'm', contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   langgraph: {},
   aiSdk: { prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
   agents: { input: 'hi', modelSettings: {}, tools: [], outputType: 'text', handoffs: [], tracing: false },
@@ -31,116 +33,10 @@ const tools: Readonly<Record<Protocol, (extra?: Request) => readonly Request[]>>
   completions: () => [],
   responses: (extra) => [{ type: 'function', name: 'add', parameters: schema, ...extra }],
   messages: (extra) => [{ name: 'add', input_schema: schema, ...extra }],
+  gemini: (extra) => [{ functionDeclarations: [{ name: 'add', parametersJsonSchema: schema }], ...extra }],
   langgraph: (extra) => [{ type: 'function', function: { name: 'add', parameters: schema, ...extra } }],
   aiSdk: (extra) => [{ type: 'function', name: 'add', inputSchema: schema, ...extra }],
   agents: (extra) => [{ type: 'function', name: 'add', description: 'adds', parameters: schema, ...extra }],
-};
-
-const formats: Readonly<Partial<Record<string, unknown>>> = {
-  response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
-  'text.format': { type: 'json_schema', name: 'answer', schema },
-  'output_config.format': { type: 'json_schema', schema },
-  responseFormat: { type: 'json', schema },
-  outputType: { type: 'json_schema', name: 'answer', schema },
-};
-
-/** Values that request an effect, by a parameter's name or by the last part of its name. */
-const values: Readonly<Record<string, unknown>> = {
-  model: 'm',
-  messages: [user],
-  system: 'Be brief.',
-  instructions: 'Be brief.',
-  systemInstructions: 'Be brief.',
-  parallel_tool_calls: false,
-  parallelToolCalls: false,
-  disable_parallel_tool_use: true,
-  max_completion_tokens: 7,
-  max_tokens: 7,
-  max_output_tokens: 7,
-  maxTokens: 7,
-  maxCompletionTokens: 7,
-  maxOutputTokens: 7,
-  temperature: 0.5,
-  top_p: 0.5,
-  topP: 0.5,
-  top_k: 5,
-  topK: 5,
-  seed: 3,
-  n: 2,
-  stop: ['END'],
-  stop_sequences: ['END'],
-  stopSequences: ['END'],
-  logprobs: true,
-  stream: false,
-  stream_options: null,
-  includeRawChunks: false,
-  train: false,
-  requestId: 'r',
-  user: 'u',
-  metadata: { a: 'b' },
-  client_metadata: { a: 'b' },
-  store: true,
-  service_tier: 'auto',
-  safety_identifier: 's',
-  prompt_cache_key: 'k',
-  promptCacheKey: 'k',
-  prompt_cache_retention: '24h',
-  prompt_cache_options: {},
-  promptCacheRetention: '24h',
-  promptCacheOptions: {},
-  include: [],
-  inference_geo: 'eu',
-  cache_control: { type: 'ephemeral' },
-  tool_choice: 'none',
-  toolChoice: 'none',
-  reasoning_effort: 'high',
-  reasoningEffort: 'high',
-  reasoning: { effort: 'high' },
-  thinking: { type: 'adaptive' },
-
-  effort: 'high',
-  verbosity: 'low',
-  strict: true,
-  strictJsonSchema: true,
-  web_search_options: {},
-  mcp_servers: [{ url: 'http://x' }],
-  container: 'c',
-  context_management: [{ type: 'compaction' }],
-  contextManagement: [{ type: 'compaction' }],
-  prediction: { type: 'content' },
-  speed: 'fast',
-  maxRetries: 3,
-  frequency_penalty: 0.5,
-  presence_penalty: 0.5,
-  frequencyPenalty: 0.5,
-  presencePenalty: 0.5,
-  min_p: 0.5,
-  minP: 0.5,
-  repetition_penalty: 1.2,
-  repetitionPenalty: 1.2,
-  logit_bias: { 5: 1 },
-  logitBias: { 5: 1 },
-
-  top_logprobs: 3,
-  topLogprobs: 3,
-  best_of: 2,
-  suffix: 'x',
-  echo: true,
-  modalities: ['audio'],
-  audio: {},
-  truncation: 'auto',
-  background: true,
-  conversation: 'c',
-  thread: 't',
-  previousResponseId: 'r',
-  conversationId: 'c',
-  prompt: { id: 'p' },
-  max_tool_calls: 3,
-  functions: [{}],
-  function_call: 'auto',
-  chat_template: 'x',
-  chat_template_kwargs: { enable_thinking: false },
-  chatTemplateKwargs: { enable_thinking: false },
 };
 
 /** Values for names that have another meaning in one API. */
@@ -148,15 +44,9 @@ const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unkno
   completions: { prompt: 'hi', logprobs: 3 },
   responses: { input: 'hi' },
   messages: { tool_choice: { type: 'none' } },
+  gemini: { contents: smallest.gemini['contents'] },
   aiSdk: { prompt: smallest.aiSdk['prompt'], toolChoice: { type: 'none' }, reasoning: 'high' },
   agents: { input: 'hi' },
-};
-
-/** Values of a tool's fields. Fields that are not listed get true. */
-const toolValues: Readonly<Record<string, unknown>> = {
-  input_examples: [{ a: 1 }],
-  inputExamples: [{ input: { a: 1 } }],
-  extras: { defer_loading: true },
 };
 
 /** Returns the requests that set one parameter. */
@@ -164,6 +54,14 @@ export function toRequests(protocol: Protocol, name: string): readonly Request[]
   const request = { ...smallest[protocol] };
   const [place = '', types] = name.split('=');
   if (place === 'tools') return [{ ...request, tools: tools[protocol]() }];
+  if (place.endsWith('.allowedFunctionNames')) {
+    const functionCallingConfig = { mode: 'ANY', allowedFunctionNames: ['add'] };
+    return [{ ...request, tools: tools[protocol](), toolConfig: { functionCallingConfig } }];
+  }
+  if (place.startsWith('tools[].functionDeclarations[].')) {
+    const key = place.slice('tools[].functionDeclarations[].'.length);
+    return [{ ...request, tools: [{ functionDeclarations: [{ name: 'add', [key]: 'x' }] }] }];
+  }
   if (place === 'tools[].type')
     return (types ?? '').split('|').map((type) => ({ ...request, tools: [{ type, id: 'x.y', name: 'n', args: {} }] }));
   if (
@@ -171,6 +69,7 @@ export function toRequests(protocol: Protocol, name: string): readonly Request[]
     wishes.some(({ asks, names }) => asks === 'no_thinking' && names[protocol]?.includes(name))
   )
     return [withValue(request, place.split('.'), types)];
+  if (place.endsWith('.mode') && types !== undefined) return [withValue(request, place.split('.'), types)];
   if (place === 'include') return [{ ...request, include: types === undefined ? [] : [types] }];
   if (place.startsWith('tools[].function.')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
   if (place === 'tools[].format.type')
@@ -235,6 +134,7 @@ function valueOf(protocol: Protocol, name: string): unknown {
 }
 
 const paths: Readonly<Partial<Record<Protocol, string>>> = {
+  gemini: '/../v1beta/models/',
   chat: '/chat/completions',
   completions: '/completions',
   responses: '/responses',
@@ -249,7 +149,8 @@ async function send({ tuner }: ScriptedEpisode, protocol: Protocol, request: Req
   if (protocol === 'agents') return toShown(await asAgentsModel(tuner, options).getResponse(request as never));
   const { baseUrl, apiKey } = tuner.asOpenAIEndpoint(options);
   const init = { method: 'POST', headers: { 'x-api-key': apiKey }, body: JSON.stringify(request) };
-  const response = await fetch(baseUrl + paths[protocol], init);
+  const call = protocol === 'gemini' ? `${String(request['model'])}:generateContent` : '';
+  const response = await fetch(baseUrl + paths[protocol] + call, init);
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return text;
@@ -307,15 +208,29 @@ export async function outcomeOf(
     calls,
     seen: JSON.stringify([
       asked,
-      answer.replaceAll(/[a-z]*[-_][0-9a-zA-Z-]{8,}|"created(_at)?":[0-9.]+|"model":"[^"]*"/g, ''),
+      answer.replaceAll(
+        /[a-z]*[-_][0-9a-zA-Z-]{8,}|"created(_at)?":[0-9.]+|"(model|modelVersion|responseId|createTime)":"[^"]*"/g,
+        '',
+      ),
     ]),
   };
+}
+
+/** Sends a body as it is, because the SDK itself refuses parameters of Vertex AI. */
+async function sendToGemini(client: GoogleGenAI, request: Request): Promise<unknown> {
+  const { model, contents, ...extraBody } = request;
+  return client.models.generateContent({
+    model: String(model),
+    contents: contents as never,
+    config: { httpOptions: { extraBody } },
+  });
 }
 
 /** Calls the native client of a protocol instead of HTTP. */
 export const sendNative: typeof send = async ({ tuner }, protocol, request) => {
   const named = { agentName: 'solver' };
   if (protocol === 'messages') return toShown(await asAnthropicModel(tuner, named).messages.create(request as never));
+  if (protocol === 'gemini') return toShown(await sendToGemini(asGoogleModel(tuner, named), request));
   return toShown(await asOpenAIModel(tuner, named).chat.completions.create(request as never));
 };
 
@@ -330,7 +245,12 @@ export const rows = wishes.flatMap((wish) =>
  * Parameters that this walk leaves out, because they need an earlier answer or a stream of the framework. The tests of
  * the endpoint and of the adapter cover them.
  */
-export const elsewhere = ['previous_response_id', 'input[].item_reference', 'includeRawChunks'];
+export const elsewhere = [
+  'previous_response_id',
+  'input[].item_reference',
+  'includeRawChunks',
+  'generationConfig.thinkingConfig.includeThoughts',
+];
 
 /** Requests with a value that differs from the value in the smallest request. */
 const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
@@ -340,6 +260,7 @@ const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
     prompt: protocol === 'aiSdk' ? [{ role: 'user', content: [{ type: 'text', text: 'other' }] }] : 'other',
   }),
   input: () => ({ input: 'other' }),
+  contents: () => ({ contents: [{ role: 'user', parts: [{ text: 'other' }] }] }),
   stream: () => ({ stream: true }),
   stream_options: () => ({ stream: true, stream_options: { include_usage: true } }),
 };

@@ -1,6 +1,7 @@
 import type { Protocol, Wish } from '@agentjet/core/parameters';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { longIt } from '../long-tests.js';
 import {
   elsewhere,
   findSilence,
@@ -71,16 +72,16 @@ describe('what is refused is refused by its name, unless it changes nothing', ()
   });
 });
 
-const native: readonly Protocol[] = ['chat', 'messages'];
-
 describe('the native client of an SDK treats each parameter as the endpoint does', () => {
-  it.each(rows.filter(([protocol]) => native.includes(protocol)))('%s: %s', async (protocol, name) => {
+  const expectSame = async (protocol: Protocol, name: string): Promise<void> => {
     for (const request of toRequests(protocol, name)) {
       const { seen: _native, ...native } = await outcomeOf(server, protocol, request, sendNative);
       const { seen: _overHttp, ...overHttp } = await outcomeOf(server, protocol, request);
       expect(native).toEqual({ ...overHttp, refusal: overHttp.refusal && expect.stringContaining(name) });
     }
-  });
+  };
+  it.each(rows.filter(([protocol]) => protocol === 'chat'))('%s: %s', expectSame);
+  longIt.each(rows.filter(([protocol]) => protocol === 'messages' || protocol === 'gemini'))('%s: %s', expectSame);
 });
 
 describe('what nobody knows is refused by its name', () => {
@@ -89,11 +90,14 @@ describe('what nobody knows is refused by its name', () => {
     ['completions', 'made_up'],
     ['responses', 'made_up'],
     ['messages', 'made_up'],
+    ['gemini', 'madeUp'],
+    ['gemini', 'generationConfig.madeUp'],
+    ['gemini', 'toolConfig.madeUp'],
     ['langgraph', 'made_up'],
     ['agents', 'modelSettings.providerData.made_up'],
   ] as const)('%s', async (protocol, name) => {
     const { refusal } = await outcomeOf(server, protocol, withValue(smallest[protocol], name.split('.'), 1));
-    expect(refusal).toContain('made_up');
+    expect(refusal).toContain(name.split('.').at(-1));
   });
 });
 

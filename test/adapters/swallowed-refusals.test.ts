@@ -1,5 +1,6 @@
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import { type EndpointServer, startEndpointServer } from '@agentjet/endpoint';
+import { asModel as asGoogle } from '@agentjet/google';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
 import { asModel as asAnthropic } from '@agentjet/anthropic';
 import { asModel as asOpenAI } from '@agentjet/openai';
@@ -55,6 +56,14 @@ const refused: Readonly<Record<string, (tuner: Tuner) => Promise<unknown>>> = {
     asOpenAI(tuner, named).chat.completions.create({ model: 'm', messages: [user], presence_penalty: 1 }),
   anthropic: async (tuner) =>
     asAnthropic(tuner, named).messages.create({ model: 'm', max_tokens: 5, messages: [user], nonsense: 1 } as never),
+  google: async (tuner) =>
+    asGoogle(tuner, named).models.generateContent({
+      model: 'm',
+      contents: 'hi',
+      config: { presencePenalty: 1 },
+    }),
+  'gemini over HTTP': (tuner) =>
+    post(tuner, '../v1beta/models/m:generateContent', { contents: [{ parts: [{ text: 'hi' }] }], nonsense: 1 }),
   'chat over HTTP': (tuner) => post(tuner, 'chat/completions', { model: 'm', messages: [user], nonsense: 1 }),
   'content over HTTP': (tuner) =>
     post(tuner, 'chat/completions', {

@@ -3,6 +3,7 @@ import { openTunedModel, type TunedModel } from 'agentjet';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { anthropicDriver } from '../adapters/anthropic-driver.js';
 import { aiSdkDriver } from '../adapters/ai-sdk-driver.js';
+import { googleDriver } from '../adapters/google-driver.js';
 import { langgraphDriver } from '../adapters/langgraph-driver.js';
 import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
 import { openaiDriver } from '../adapters/openai-driver.js';
@@ -33,6 +34,7 @@ it('answers agents of all frameworks alike, at once and as a stream', async () =
     await ask(reactDriver),
     await ask(openaiDriver),
     await ask(anthropicDriver),
+    await ask(googleDriver),
     await ask(langgraphDriver),
     await ask(aiSdkDriver),
     await ask(openaiAgentsDriver),

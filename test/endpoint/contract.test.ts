@@ -1,7 +1,7 @@
 import { type AdapterReport, checkAdapter, formatReport } from '@agentjet/adapter-kit';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chatCompletionsDriver, messagesDriver, responsesDriver } from './http-drivers.js';
+import { chatCompletionsDriver, geminiDriver, messagesDriver, responsesDriver } from './http-drivers.js';
 
 let server: EndpointServer;
 
@@ -14,6 +14,7 @@ afterAll(() => server.close());
 const checks: readonly (readonly [string, () => Promise<AdapterReport>])[] = [
   ['Chat Completions', () => checkAdapter(chatCompletionsDriver(server))],
   ['Responses', () => checkAdapter(responsesDriver(server))],
+  ['Gemini', () => checkAdapter(geminiDriver(server))],
   ['Anthropic Messages', () => checkAdapter(messagesDriver(server))],
 ];
 

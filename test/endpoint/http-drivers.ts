@@ -1,8 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
 import type { EndpointHost, ModelOptions, OpenAIEndpoint, Tuner } from '@agentjet/rollout';
+import { GoogleGenAI } from '@google/genai';
 import { OpenAI } from 'openai';
 import { anthropicDriver } from '../adapters/anthropic-driver.js';
+import { googleDriver } from '../adapters/google-driver.js';
 import { openaiDriver } from '../adapters/openai-driver.js';
 
 /** Drivers for the SDKs' own clients over HTTP. The contract suite uses each of them like an adapter. */
@@ -122,4 +124,13 @@ export function messagesDriver(host: EndpointHost): typeof anthropicDriver {
     ({ baseUrl, apiKey }) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 }),
   );
   return { ...anthropicDriver, name: 'messages', asModel };
+}
+
+export function geminiDriver(host: EndpointHost): typeof googleDriver {
+  const asModel = overHttp(
+    host,
+    ({ baseUrl, apiKey }) =>
+      new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl: baseUrl.replace(/\/v1$/, '') } }),
+  );
+  return { ...googleDriver, name: 'gemini', asModel };
 }

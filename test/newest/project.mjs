@@ -24,6 +24,7 @@ export const ours = withAllTheyUse(
 export const suites = [
   'test/adapters',
   'test/bench/bench.ts',
+  'test/long-tests.ts',
   'test/bench/fidelity',
   ...['http-drivers.ts', 'cutting-proxy.ts', 'contract.test.ts', 'episode.test.ts'].map(
     (name) => `test/endpoint/${name}`,

@@ -12,6 +12,7 @@ import { callCalculator as call, problem as task } from './scripted-problem.js';
 import { solveProblem as solveWithAnthropic } from './workflows/anthropic.js';
 import { solveProblem as solveWithAiSdk } from './workflows/ai-sdk.js';
 import { solveProblem as solveWithCodeTool } from './workflows/code-tool.js';
+import { solveProblem as solveWithGoogle } from './workflows/google.js';
 import { solveProblem as solveWithLangGraph } from './workflows/langgraph.js';
 import { solveProblem as solveWithOpenAI } from './workflows/openai.js';
 import { solveProblem as solveWithOpenAIAgents } from './workflows/openai-agents.js';
@@ -88,6 +89,7 @@ describe.each([
   ['ReAct', solveWithReact],
   ['OpenAI', solveWithOpenAI],
   ['Anthropic', solveWithAnthropic],
+  ['Google Gen AI', solveWithGoogle],
   ['AI SDK', solveWithAiSdk],
   ['OpenAI Agents', solveWithOpenAIAgents],
   ['ReAct, with code in a sandbox', solveWithCodeTool],

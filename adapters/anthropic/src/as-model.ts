@@ -1,4 +1,4 @@
-import { createInProcessFetch, type Fetch } from '@agentjet/chat-completions/in-process';
+import { createInProcessFetch } from '@agentjet/chat-completions/in-process';
 import { Anthropic, type ClientOptions } from '@anthropic-ai/sdk';
 import type { ChatModel } from '@agentjet/core';
 import { messagesApi } from '@agentjet/messages';
@@ -25,22 +25,9 @@ export function asAnthropicClient(tuner: Tuner, options: ModelOptions<Anthropic>
     new TunedClient({
       apiKey: 'in-process',
       baseURL: 'http://agentjet.local',
-      fetch: createFetch(model),
+      fetch: createInProcessFetch(model, { api: messagesApi, advice: 'Use messages or beta.messages.' }),
       maxRetries: 0,
       timeout: longestTimeoutMs,
     });
   return tuner.selectModel(options, toClient, ['messages.create', 'beta.messages.create']);
-}
-
-function createFetch(model: ChatModel): Fetch {
-  const described = { type: 'model', id: model.name, display_name: model.name, created_at: '1970-01-01T00:00:00Z' };
-  const list = { data: [described], has_more: false, first_id: model.name, last_id: model.name };
-  return createInProcessFetch(model, {
-    api: messagesApi,
-    describe: (pathname) => {
-      if (pathname === '/v1/models') return list;
-      return /^\/v1\/models\/[^/]+$/.test(pathname) ? described : undefined;
-    },
-    advice: 'Use messages or beta.messages.',
-  });
 }

@@ -37,13 +37,8 @@ export function asOpenAIClient(tuner: Tuner, options: ModelOptions<OpenAI>): Ope
 
 /** Creates the `fetch` of an OpenAI client whose requests the model answers. */
 function createFetch(model: ChatModel): Fetch {
-  const described = { id: model.name, object: 'model', created: 0, owned_by: 'agentjet' };
   return createInProcessFetch(model, {
     api: chatApi,
-    describe: (pathname) => {
-      if (pathname.endsWith('/models')) return { object: 'list', data: [described] };
-      return /\/models\/[^/]+$/.test(pathname) ? described : undefined;
-    },
     advice: 'Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.',
     // `.stream()` and `.runTools()` set this header.
     adaptListeners: (listeners, headers) => {

@@ -30,7 +30,7 @@ export interface ChatCall {
 
 /** Answers a request in one piece. `model` is the name that the answer shows. */
 export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<CompletionBody> {
-  const responses = await answerAll(call, body, (request) => call.generate(request));
+  const responses = await answerAll(call, toAsked(body), (request) => call.generate(request));
   return toChatCompletion(createHead(model), responses, {
     withLogprobs: body.logprobs === true,
     custom: customNames(body),
@@ -49,7 +49,7 @@ export async function streamChatCompletion(
 ): Promise<void> {
   const head = createHead(model);
   const custom = customNames(body);
-  const responses = await answerAll(call, body, async (request, index) => {
+  const responses = await answerAll(call, toAsked(body), async (request, index) => {
     let isOpen = false;
     const open = (): void => {
       if (!isOpen) send(toFirstChunk(head, index));
@@ -76,14 +76,20 @@ function createHead(model: string): Head {
   return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
 }
 
+function toAsked(body: ChatCompletionBody): AskedAnswers {
+  return { request: toChatRequest(body), n: body.n ?? 1 };
+}
+
+/** A request, and how many answers it asks for. */
+type AskedAnswers = { readonly request: ChatRequest; readonly n: number };
+
 /** Returns the `n` answers. If one fails, the others are cancelled, because the client would never see them. */
-async function answerAll(
+export async function answerAll(
   call: ChatCall,
-  body: ChatCompletionBody,
+  { request, n }: AskedAnswers,
   answer: (request: ChatRequest, index: number) => Promise<ChatResponse>,
 ): Promise<readonly ChatResponse[]> {
-  const request = toChatRequest(body);
-  const answers = Array.from({ length: body.n ?? 1 }, async (_none, index) => {
+  const answers = Array.from({ length: n }, async (_none, index) => {
     const requestId = call.requestId(index);
     return answer({ ...request, ...(requestId !== undefined && { requestId }) }, index);
   });

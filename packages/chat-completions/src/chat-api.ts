@@ -17,8 +17,18 @@ export const chatApi: Api = {
     { protocol: 'chat', path: '/v1/chat/completions', handle: handleChatCompletion },
     { protocol: 'chat', path: '/v1/chat/completions/count_tokens', handle: handleCountTokens },
   ],
+  paths: /\/v1\/chat\//,
   toErrorBody: toOpenAIErrorBody,
+  models: {
+    path: '/v1/models',
+    list: (name) => ({ object: 'list', data: [describeModel(name)] }),
+    show: describeModel,
+  },
 };
+
+function describeModel(name: string) {
+  return { id: name, object: 'model', created: 0, owned_by: 'agentjet' };
+}
 
 async function handleChatCompletion(call: ProtocolCall): Promise<Response> {
   const body = parseBody('chat', chatCompletionSchema, call.body);

@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import type { ChatModel } from '@agentjet/core';
 import type { StreamListeners } from './answer.js';
 import { ApiError, toApiError } from './api-error.js';
-import { toCallMark } from './call-mark.js';
+import { markRequest, toCallMark } from './call-mark.js';
 import { createEventStreamResponse } from './event-stream.js';
 import { claimKey } from './idempotency-key.js';
 import { type Api, type ApiRoute, countPromptTokens, type ProtocolCall } from './protocol-call.js';
 
 export type InProcessOptions = {
   readonly api: Api;
-  /** Answers a GET request. Undefined if the API has no such address. */
-  readonly describe?: (pathname: string) => unknown;
   /** Continues the error of an address that is not served: what to use instead. */
   readonly advice: string;
   /** Changes what a stream's listeners get, for the reader that sent these headers. */
@@ -48,13 +46,20 @@ async function answer(url: URL, init: RequestInit, served: Served): Promise<Resp
   const { pathname } = url;
   const method = init.method?.toUpperCase() ?? 'GET';
   const route = served.api.routes.find(({ path }) => matchesPath(path, pathname));
-  const described = method === 'GET' ? served.describe?.(pathname) : undefined;
+  const described = method === 'GET' ? describeModels(served, pathname) : undefined;
   if (described !== undefined) return Response.json(described);
   if (route === undefined || method !== 'POST')
     throw new ApiError(404, 'not_found', `${method} ${pathname} is not served in process. ${served.advice}`);
   const response = await route.handle(openCall(route, url, { init, served }));
   if (init.signal?.aborted) throw abortError();
   return response;
+}
+
+/** Returns the list of models, or the description of one. Undefined for any other address. */
+function describeModels({ api: { models }, model: { name } }: Served, pathname: string): unknown {
+  if (models === undefined) return undefined;
+  if (pathname === models.path) return models.list(name);
+  return pathname.startsWith(`${models.path}/`) ? models.show(name) : undefined;
 }
 
 function matchesPath(path: string, pathname: string): boolean {
@@ -83,14 +88,14 @@ function openCall(
     body,
     requestId: (choice) => (key === null ? undefined : `${key}#${choice}`),
     generate: async (plain, listeners) => {
-      const request = { ...plain, ...mark };
+      const request = markRequest(plain, mark);
       if (listeners === undefined) return model.generate(request, { signal: left.signal });
       const { flush, ...adapted }: FlushedListeners = adaptListeners?.(listeners, headers) ?? listeners;
       const response = await model.generate(request, { ...adapted, signal: left.signal });
       flush?.();
       return response;
     },
-    countPromptTokens: (request) => countPromptTokens(model, { ...request, ...mark }),
+    countPromptTokens: (request) => countPromptTokens(model, markRequest(request, mark)),
     cancel,
     respondJson: async (pending) => Response.json(await pending),
     respondEvents: (produce, eventProtocol) =>

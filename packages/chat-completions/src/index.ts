@@ -1,4 +1,4 @@
-export { completeChat, streamChatCompletion, type ChatCall, type StreamListeners } from './answer.js';
+export { answerAll, completeChat, streamChatCompletion, type ChatCall, type StreamListeners } from './answer.js';
 export { chatApi, openAIProtocol } from './chat-api.js';
 export { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 export { countPromptTokens, type Api, type ApiRoute, type ProtocolCall } from './protocol-call.js';
@@ -18,6 +18,7 @@ export {
   toToolSpec,
 } from './fields.js';
 export { isOthersItem, toAnswerText } from './others-answers.js';
-export { toCallMark } from './call-mark.js';
+export { toArgumentObject, readArguments } from './object-arguments.js';
+export { markRequest, toCallMark } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toApiError, ApiError } from './api-error.js';

@@ -30,7 +30,15 @@ export type ApiRoute<C = ProtocolCall> = {
 /** An API: its addresses and the form of its errors. */
 export type Api<C = ProtocolCall> = {
   readonly routes: readonly ApiRoute<C>[];
+  /** Matches the paths whose errors have the form of this API, with an address or without. */
+  readonly paths: RegExp;
   readonly toErrorBody: (error: ApiError) => unknown;
+  /** The descriptions of the model by its name, as a list at `path` and alone below it. */
+  readonly models?: {
+    readonly path: string;
+    readonly list: (name: string) => unknown;
+    readonly show: (name: string) => unknown;
+  };
 };
 
 /**

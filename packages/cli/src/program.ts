@@ -219,7 +219,7 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
     .argument('[folder]', 'default: the current folder', '.')
     .option(
       '--framework <name>',
-      'framework of the agent: langgraph, openai, anthropic, ai-sdk, openai-agents or react',
+      'framework of the agent: langgraph, openai, anthropic, google, ai-sdk, openai-agents or react',
     )
     .option('--model <name>', 'model that the agent learns with, such as smollm2-135m; default: nano, a tiny model')
     .action(async (folder: string, options: { readonly framework?: string; readonly model?: string }) => {

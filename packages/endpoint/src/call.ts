@@ -2,6 +2,7 @@ import { hash as digest, randomUUID } from 'node:crypto';
 import {
   claimKey,
   countPromptTokens,
+  markRequest,
   createEventStreamResponse,
   type ProtocolCall,
   toCallMark,
@@ -57,7 +58,7 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
-      const answer = generate(session.model, { ...chatRequest, ...mark }, { signal: left.signal, ...listeners });
+      const answer = generate(session.model, markRequest(chatRequest, mark), { signal: left.signal, ...listeners });
       // The signals of the call and of the episode are not combined, because a combined signal would stay attached to
       // the episode's signal until the episode ends.
       return whileRunning(session.signal, answer, () => left.abort(session.signal.reason));

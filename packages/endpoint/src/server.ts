@@ -105,7 +105,7 @@ function stop(server: ServerType): Promise<void> {
   });
 }
 
-/** Creates all APIs under `<basePath>/v1`. */
+/** Creates all APIs under `<basePath>`. */
 function createEndpointApp(
   authenticate: Authenticate,
   { maxBodyBytes, basePath = '', ...timing }: Timing & { readonly maxBodyBytes: number; readonly basePath?: string },
@@ -146,15 +146,13 @@ function createEndpointApp(
       ),
     );
   };
+  for (const { models } of apis) {
+    if (models === undefined) continue;
+    const nameOf = async (context: Context): Promise<string> => (await authenticate(context)).model.name;
+    app.get(models.path, async (context) => Response.json(models.list(await nameOf(context))));
+    app.get(`${models.path}/*`, async (context) => Response.json(models.show(await nameOf(context))));
+  }
   for (const { routes } of apis) routes.forEach(post);
-  const describeModel = async (context: Context) => ({
-    id: (await authenticate(context)).model.name,
-    object: 'model',
-    created: 0,
-    owned_by: 'agentjet',
-  });
-  app.get('/v1/models', async (context) => context.json({ object: 'list', data: [await describeModel(context)] }));
-  app.get('/v1/models/*', async (context) => context.json(await describeModel(context)));
   return root;
 }
 
@@ -166,15 +164,17 @@ function adviseAddress(path: string): string {
   const [, before = '', api = ''] =
     /^(.*?)\/((?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)(?:\/.*)?)$/.exec(path) ??
     [];
-  if (api === '') return ' The APIs are under /v1: chat/completions, completions, responses, messages and models.';
+  if (/\/v1\/v1(beta|alpha)\//.test(path)) return ` Gemini's clients take the address without /v1 at its end.`;
+  if (api === '')
+    return ' The APIs are under /v1: chat/completions, completions, responses, messages and models, and under /v1beta: models/{model}:generateContent.';
   if (before.endsWith('/v1/v1')) return ` The address has /v1 twice: use ${before.slice(0, -3)}/${api}.`;
   return ` The address lacks /v1 at its end: use ${before}/v1/${api}.`;
 }
 
-/** Reads the key of a request from the header of OpenAI's or Anthropic's clients. */
-export function readKey(context: Context): string | undefined {
-  const [, bearer] = /^bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
-  return bearer ?? context.req.header('x-api-key');
+/** Reads the key of a request, as OpenAI's, Anthropic's or Google's clients send it. */
+export function readKey({ req }: Context): string | undefined {
+  const [, bearer] = /^bearer +(\S+)$/i.exec(req.header('authorization') ?? '') ?? [];
+  return bearer ?? req.header('x-api-key') ?? req.header('x-goog-api-key') ?? req.query('key');
 }
 
 function toIncoming(

@@ -16,8 +16,18 @@ export const messagesApi: Api = {
     { protocol: 'messages', path: '/v1/messages', handle: handleMessages },
     { protocol: 'messages', path: '/v1/messages/count_tokens', handle: handleCountTokens },
   ],
+  paths: /\/v1\/messages(\/|$)/,
   toErrorBody: toAnthropicErrorBody,
+  models: {
+    path: '/v1/models',
+    list: (name) => ({ data: [describeModel(name)], has_more: false, first_id: name, last_id: name }),
+    show: describeModel,
+  },
 };
+
+function describeModel(name: string) {
+  return { type: 'model', id: name, display_name: name, created_at: '1970-01-01T00:00:00Z' };
+}
 
 async function handleMessages(call: ProtocolCall): Promise<Response> {
   refuseThread(call.body);

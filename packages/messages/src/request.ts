@@ -1,4 +1,12 @@
-import { jsonObject, samplingFields, toAnswerText, toSampling, toText, ApiError } from '@agentjet/chat-completions';
+import {
+  jsonObject,
+  readArguments,
+  samplingFields,
+  toAnswerText,
+  toSampling,
+  toText,
+  ApiError,
+} from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
 import { isServerTool } from '@agentjet/core/parameters';
 import { z } from 'zod';
@@ -11,9 +19,6 @@ const toolResult = z.looseObject({
   tool_use_id: z.string(),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
 });
-/** In answers, arguments that are not an object have this form. */
-const rawInput = z.strictObject({ _raw: z.string() });
-
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string() });
 const other = z.looseObject({ type: z.string() });
 const block = z.union([textBlock, toolUse, toolResult, thinking, other]);
@@ -128,7 +133,7 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
   const toolCalls = blocks.flatMap((entry): ToolCall[] => {
     const parsed = toolUse.safeParse(entry);
     return parsed.success
-      ? [{ id: parsed.data.id, name: parsed.data.name, arguments: toArguments(parsed.data.input) }]
+      ? [{ id: parsed.data.id, name: parsed.data.name, arguments: readArguments(parsed.data.input) }]
       : [];
   });
   const reasoning = blocks.flatMap((entry) => {
@@ -142,12 +147,6 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
     ...(reasoning.length > 0 && { reasoning: reasoning.join('') }),
     ...(toolCalls.length > 0 && { toolCalls }),
   };
-}
-
-/** Reverses `toInput` of `response.ts`. */
-function toArguments(input: unknown): string {
-  const raw = rawInput.safeParse(input);
-  return raw.success ? raw.data._raw : JSON.stringify(input ?? {});
 }
 
 function textOf(content: string | readonly Block[]): string {

@@ -1,12 +1,5 @@
-import { type EventStream, inPieces } from '@agentjet/chat-completions';
-import {
-  parseJsonObject,
-  type ChatDelta,
-  type ChatResponse,
-  type JsonObject,
-  type TokenUsage,
-  type ToolCall,
-} from '@agentjet/core';
+import { type EventStream, inPieces, toArgumentObject } from '@agentjet/chat-completions';
+import { type ChatDelta, type ChatResponse, type JsonObject, type TokenUsage, type ToolCall } from '@agentjet/core';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
 
@@ -18,14 +11,6 @@ function toStop({ finishReason, stopText }: ChatResponse): {
   return isStopped
     ? { stop_reason: 'stop_sequence', stop_sequence: stopText }
     : { stop_reason: stopReasons[finishReason], stop_sequence: null };
-}
-
-/**
- * Parses the arguments of a call, because Anthropic's API has them as an object. Text that is not a JSON object becomes
- * the value of `_raw`, and the tool then reports the mistake.
- */
-function toInput(text: string): JsonObject {
-  return parseJsonObject(text) ?? { _raw: text };
 }
 
 const toolUse = (call: ToolCall, input: JsonObject) => ({ type: 'tool_use', id: call.id, name: call.name, input });
@@ -41,7 +26,7 @@ export function toAnthropicMessage(id: string, model: string, response: ChatResp
     content: [
       ...(message.reasoning === undefined ? [] : [{ type: 'thinking', thinking: message.reasoning, signature: '' }]),
       ...(message.content === '' && toolCalls.length > 0 ? [] : [{ type: 'text', text: message.content }]),
-      ...toolCalls.map((call) => toolUse(call, toInput(call.arguments))),
+      ...toolCalls.map((call) => toolUse(call, toArgumentObject(call.arguments))),
     ],
     ...toStop(response),
     usage: toUsage(usage),
@@ -104,7 +89,7 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
   };
   const writeCall = (call: ToolCall): void => {
     start(toolUse(call, {}));
-    for (const partial_json of inPieces(JSON.stringify(toInput(call.arguments))))
+    for (const partial_json of inPieces(JSON.stringify(toArgumentObject(call.arguments))))
       send('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } });
     send('content_block_stop', { index });
   };

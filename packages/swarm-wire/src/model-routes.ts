@@ -1,7 +1,7 @@
 import { wishes, type Protocol } from '@agentjet/core/parameters';
 
 /**
- * A route of model calls. The routes use the protocols of OpenAI and Anthropic, under the `base_url` of a claimed
+ * A route of model calls. The routes use the protocols of OpenAI, Anthropic and Google, under the `base_url` of a claimed
  * episode. Their parameters come from the same table as the parameters of the endpoint.
  */
 export type CallRoute = {
@@ -57,6 +57,16 @@ export const modelRoutes: readonly CallRoute[] = [
     protocol: 'messages',
     required: ['messages'],
   },
+  ...['generateContent', 'streamGenerateContent', 'countTokens'].map(
+    (method): CallRoute => ({
+      method: 'post',
+      path: `/v1beta/models/{model}:${method}`,
+      summary: `Does what ${method} of Gemini's API does`,
+      protocol: 'gemini',
+      required: ['contents'],
+    }),
+  ),
+  { method: 'get', path: '/v1beta/models', summary: "Lists the model, as Gemini's API does" },
   { method: 'get', path: '/v1/models', summary: 'Lists the model' },
   { method: 'get', path: '/v1/models/{model}', summary: 'Shows the model' },
 ];
@@ -72,7 +82,7 @@ export function parametersOf(protocol: Protocol): Readonly<Record<string, JsonSc
     const said = note === undefined ? wish : `${wish}: ${note}`;
     const description = `${said[0]?.toUpperCase() ?? ''}${said.slice(1)}.${effect}`;
     for (const name of names[protocol] ?? []) {
-      const top = /^[a-z_]+/.exec(name)?.[0] ?? name;
+      const top = /^[a-zA-Z_]+/.exec(name)?.[0] ?? name;
       if (top === name || found[top] === undefined) found[top] = { description };
     }
   }

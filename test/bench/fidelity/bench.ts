@@ -7,6 +7,7 @@ import { startEndpointServer } from '@agentjet/endpoint';
 import type { EndpointHost } from '@agentjet/rollout';
 import { anthropicAgent } from './agents/anthropic.js';
 import { aiSdkAgent } from './agents/ai-sdk.js';
+import { googleAgent } from './agents/google.js';
 import { langgraphAgent } from './agents/langgraph.js';
 import { openaiAgent } from './agents/openai.js';
 import { openaiAgentsAgent } from './agents/openai-agents.js';
@@ -60,6 +61,7 @@ export async function benchFidelity({
     await add(reactAgent);
     await add(openaiAgent);
     await add(anthropicAgent);
+    await add(googleAgent);
     await add(langgraphAgent);
     await add(aiSdkAgent);
     await add(openaiAgentsAgent);

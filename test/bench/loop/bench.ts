@@ -17,7 +17,7 @@ import { createStillBackbone } from '../faults/still-backbone.js';
 import { measureStalls, quantile } from './cpu-stalls.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const adapters = ['react', 'openai', 'anthropic', 'langgraph', 'ai-sdk', 'openai-agents'];
+const adapters = ['react', 'openai', 'anthropic', 'google', 'langgraph', 'ai-sdk', 'openai-agents'];
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 const toolCall = '<tool_call>\n{"name": "calculator", "arguments": {"expression": "2+3"}}\n</tool_call>';
 

@@ -11,6 +11,7 @@ import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { anthropicDriver } from '../../adapters/anthropic-driver.js';
 import { aiSdkDriver } from '../../adapters/ai-sdk-driver.js';
+import { googleDriver } from '../../adapters/google-driver.js';
 import { langgraphDriver } from '../../adapters/langgraph-driver.js';
 import { openaiAgentsDriver } from '../../adapters/openai-agents-driver.js';
 import { openaiDriver } from '../../adapters/openai-driver.js';
@@ -51,6 +52,7 @@ export async function run({ report, args, waitUntilQuiet }: BenchOptions): Promi
   await add(reactDriver);
   await add(openaiDriver);
   await add(anthropicDriver);
+  await add(googleDriver);
   await add(langgraphDriver);
   await add(aiSdkDriver);
   await add(openaiAgentsDriver);

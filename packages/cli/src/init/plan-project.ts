@@ -9,6 +9,7 @@ import { isBundledModel, quoteForShell } from '@agentjet/core';
 const frameworkPackages = {
   langgraph: { '@langchain/core': '1.2.13', '@langchain/langgraph': '1.4.17', langchain: '1.5.14', zod: '4.6.7' },
   openai: { openai: '6.49.0' },
+  google: { '@google/genai': '2.32.0' },
   anthropic: { '@anthropic-ai/sdk': '1.12.0' },
   'ai-sdk': { ai: '6.0.326', zod: '4.6.7' },
   'openai-agents': { '@openai/agents': '0.20.0', zod: '4.6.7' },

@@ -5,7 +5,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'the model',
     note: 'any name is answered; `rollout.untrained_models` is matched against it',
-    names: { chat: ['model'], completions: ['model'], responses: ['model'], messages: ['model'] },
+    names: { chat: ['model'], completions: ['model'], responses: ['model'], messages: ['model'], gemini: ['model'] },
   },
   {
     wish: 'the conversation',
@@ -16,11 +16,17 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       messages: ['messages'],
       aiSdk: ['prompt'],
       agents: ['input'],
+      gemini: ['contents'],
     },
   },
   {
     wish: 'a system prompt',
-    names: { responses: ['instructions'], messages: ['system'], agents: ['systemInstructions'] },
+    names: {
+      responses: ['instructions'],
+      messages: ['system'],
+      agents: ['systemInstructions'],
+      gemini: ['systemInstruction'],
+    },
   },
   {
     wish: 'an earlier answer by its id',
@@ -37,6 +43,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['tools'],
       aiSdk: ['tools'],
       agents: ['tools', 'handoffs'],
+      gemini: ['tools', 'tools[].functionDeclarations'],
     },
   },
   {
@@ -49,6 +56,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['tool_choice'],
       aiSdk: ['toolChoice'],
       agents: ['modelSettings.toolChoice'],
+      gemini: ['toolConfig.functionCallingConfig.mode', 'toolConfig.functionCallingConfig.allowedFunctionNames'],
     },
   },
   {
@@ -72,6 +80,11 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['response_format'],
       aiSdk: ['responseFormat'],
       agents: ['outputType'],
+      gemini: [
+        'generationConfig.responseMimeType',
+        'generationConfig.responseSchema',
+        'generationConfig.responseJsonSchema',
+      ],
     },
   },
   {
@@ -84,6 +97,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['maxTokens', 'max_tokens', 'maxCompletionTokens', 'max_completion_tokens', 'maxOutputTokens'],
       aiSdk: ['maxOutputTokens'],
       agents: ['modelSettings.maxTokens'],
+      gemini: ['generationConfig.maxOutputTokens'],
     },
   },
   {
@@ -101,6 +115,12 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
         'modelSettings.providerData.topK',
         'modelSettings.providerData.seed',
       ],
+      gemini: [
+        'generationConfig.temperature',
+        'generationConfig.topP',
+        'generationConfig.topK',
+        'generationConfig.seed',
+      ],
     },
   },
   {
@@ -112,13 +132,19 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['stop'],
       aiSdk: ['stopSequences'],
       agents: ['modelSettings.providerData.stop'],
+      gemini: ['generationConfig.stopSequences'],
     },
   },
-  { wish: 'several answers', names: { chat: ['n'], langgraph: ['n'] } },
+  { wish: 'several answers', names: { chat: ['n'], langgraph: ['n'], gemini: ['generationConfig.candidateCount'] } },
   {
     wish: 'the logprob of each token',
     note: 'native adapters always return them',
-    names: { chat: ['logprobs'], responses: ['include=message.output_text.logprobs'], langgraph: ['logprobs'] },
+    names: {
+      chat: ['logprobs'],
+      responses: ['include=message.output_text.logprobs'],
+      langgraph: ['logprobs'],
+      gemini: ['generationConfig.responseLogprobs'],
+    },
   },
   {
     wish: 'a stream',
@@ -129,6 +155,11 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       messages: ['stream'],
       aiSdk: ['includeRawChunks'],
     },
+  },
+  {
+    wish: 'the thinking of the model in its answer',
+    note: 'all other APIs always show it',
+    names: { gemini: ['generationConfig.thinkingConfig.includeThoughts'] },
   },
   {
     wish: 'an answer that is not trained',
@@ -159,6 +190,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['reasoningEffort=none', 'reasoning_effort=none', 'reasoning.effort=none', 'thinking.type=disabled'],
       aiSdk: ['reasoning=none'],
       agents: ['modelSettings.reasoning.effort=none'],
+      gemini: ['generationConfig.thinkingConfig.thinkingBudget=0'],
     },
   },
   {
@@ -172,6 +204,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['chat_template_kwargs'],
       aiSdk: ['providerOptions.agentjet.chatTemplateKwargs'],
       agents: ['modelSettings.providerData.chatTemplateKwargs'],
+      gemini: ['chatTemplateKwargs'],
     },
   },
   {
@@ -205,6 +238,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
       messages: ['metadata', 'service_tier', 'inference_geo', 'cache_control'],
       langgraph: ['user', 'store', 'service_tier', 'promptCacheKey', 'prompt_cache_key', 'cache_control'],
       agents: ['modelSettings.store', 'modelSettings.promptCacheRetention', 'modelSettings.promptCacheOptions'],
+      gemini: ['labels', 'serviceTier', 'store'],
     },
   },
 ];

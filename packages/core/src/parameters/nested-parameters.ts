@@ -27,6 +27,37 @@ const places: Readonly<Partial<Record<Protocol, readonly Place[]>>> = {
     { path: 'tools[]', types: ['function'], known: ['type', 'name', 'description', 'parameters', 'strict'] },
     { path: 'tools[]', types: ['custom'], known: ['type', 'name', 'description', 'format'] },
   ],
+  gemini: [
+    {
+      path: 'tools[]',
+      known: [
+        'functionDeclarations',
+        'googleSearch',
+        'googleSearchRetrieval',
+        'codeExecution',
+        'urlContext',
+        'googleMaps',
+        'fileSearch',
+        'computerUse',
+        'enterpriseWebSearch',
+        'retrieval',
+        'mcpServers',
+        'parallelAiSearch',
+      ],
+    },
+    {
+      path: 'tools[].functionDeclarations[]',
+      known: [
+        'name',
+        'description',
+        'parameters',
+        'parametersJsonSchema',
+        'behavior',
+        'response',
+        'responseJsonSchema',
+      ],
+    },
+  ],
   messages: [
     { path: 'output_config', known: ['format', 'effort'] },
     { path: 'output_config.format', known: ['type', 'schema'] },

@@ -49,7 +49,7 @@ export function readTemplateWishes(
 /** Returns the parameter with which the client asks the model not to think. */
 function findThinkingOff(protocol: Protocol, given: unknown): string | undefined {
   const asked = ({ path, prefixes }: Entry): boolean =>
-    valuesAt(given, path).some((value) => prefixes.some((each) => each === value));
+    valuesAt(given, path).some((value) => prefixes.some((each) => each === String(value)));
   return entriesOf(protocol).thinkingOff.find(asked)?.name.replace(/=.*$/, '');
 }
 
@@ -122,7 +122,9 @@ function toEntry(name: string, wish: Wish): Entry {
 function findReported(given: unknown, { name, path, prefixes }: Entry): readonly string[] {
   const values = valuesAt(given, path);
   if (prefixes.length === 0) return values.some(isAsked) ? [name] : [];
-  return values.filter((value) => startsWithAny(value, prefixes)).map((value) => `${path[0]}: ${String(value)}`);
+  return values
+    .filter((value) => startsWithAny(value, prefixes))
+    .map((value) => `${name.replace(/[[=].*/, '')}: ${String(value)}`);
 }
 
 function startsWithAny(value: unknown, prefixes: readonly string[]): boolean {

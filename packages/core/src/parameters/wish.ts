@@ -3,6 +3,7 @@ export const protocolNames = {
   completions: 'Completions',
   responses: 'Responses',
   messages: 'Anthropic Messages',
+  gemini: 'Gemini generateContent',
   langgraph: 'LangChain call options',
   aiSdk: 'AI SDK',
   agents: 'OpenAI Agents SDK',

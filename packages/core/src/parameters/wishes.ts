@@ -19,6 +19,7 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['reasoning', 'reasoningEffort', 'reasoning_effort', 'thinking'],
       aiSdk: ['reasoning'],
       agents: ['modelSettings.reasoning'],
+      gemini: ['generationConfig.thinkingConfig.thinkingBudget', 'generationConfig.thinkingConfig.thinkingLevel'],
     },
   },
   {
@@ -40,6 +41,7 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['strict', 'response_format.json_schema.strict', 'tools[].function.strict'],
       aiSdk: ['tools[].strict'],
       agents: ['tools[].strict', 'handoffs[].strictJsonSchema', 'outputType.strict'],
+      gemini: ['toolConfig.functionCallingConfig.mode=VALIDATED'],
     },
   },
   {
@@ -57,6 +59,21 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
       ],
       aiSdk: ['tools[].type=provider'],
       agents: ['tools[].type=hosted_tool'],
+      gemini: [
+        'tools[].googleSearch',
+        'tools[].googleSearchRetrieval',
+        'tools[].codeExecution',
+        'tools[].urlContext',
+        'tools[].googleMaps',
+        'tools[].fileSearch',
+        'tools[].computerUse',
+        'tools[].enterpriseWebSearch',
+        'tools[].retrieval',
+        'tools[].mcpServers',
+        'tools[].parallelAiSearch',
+        'toolConfig.retrievalConfig',
+        'toolConfig.includeServerSideToolInvocations',
+      ],
     },
   },
   {
@@ -87,12 +104,41 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     names: {
       langgraph: ['tools[].extras'],
       agents: ['tools[].deferLoading'],
+      gemini: [
+        'tools[].functionDeclarations[].behavior',
+        'tools[].functionDeclarations[].response',
+        'tools[].functionDeclarations[].responseJsonSchema',
+      ],
     },
   },
   {
     wish: 'retries',
     note: 'a repeated call would be a second sample',
     names: { langgraph: ['maxRetries'] },
+  },
+  {
+    wish: 'filters of a provider',
+    note: 'nothing filters the answers of this model',
+    names: { gemini: ['safetySettings', 'modelArmorConfig'] },
+  },
+  {
+    wish: 'the arguments of a call in pieces, before the call is complete',
+    note: 'a call is sent whole',
+    names: { gemini: ['toolConfig.functionCallingConfig.streamFunctionCallArguments'] },
+  },
+  {
+    wish: "settings of a provider's own models",
+    names: {
+      gemini: [
+        'generationConfig.mediaResolution',
+        'generationConfig.audioTimestamp',
+        'generationConfig.enableEnhancedCivicAnswers',
+        'generationConfig.enableAffectiveDialog',
+        'generationConfig.routingConfig',
+        'generationConfig.modelSelectionConfig',
+        'generationConfig.translationConfig',
+      ],
+    },
   },
   {
     wish: 'speed',
@@ -111,6 +157,7 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
       langgraph: ['frequencyPenalty', 'frequency_penalty', 'presencePenalty', 'presence_penalty', 'minP', 'min_p'],
       aiSdk: ['frequencyPenalty', 'presencePenalty'],
       agents: ['modelSettings.frequencyPenalty', 'modelSettings.presencePenalty'],
+      gemini: ['generationConfig.presencePenalty', 'generationConfig.frequencyPenalty'],
     },
   },
   {
@@ -137,6 +184,7 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
       completions: ['logprobs'],
       responses: ['top_logprobs'],
       langgraph: ['topLogprobs', 'top_logprobs'],
+      gemini: ['generationConfig.logprobs'],
     },
   },
   {
@@ -151,8 +199,12 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'images and sound',
-    neutral: [['text']],
-    names: { chat: ['modalities', 'audio'], langgraph: ['modalities', 'audio'] },
+    neutral: [['text'], ['TEXT']],
+    names: {
+      chat: ['modalities', 'audio'],
+      langgraph: ['modalities', 'audio'],
+      gemini: ['generationConfig.responseModalities', 'generationConfig.speechConfig', 'generationConfig.imageConfig'],
+    },
   },
   {
     wish: 'a shortened conversation',
@@ -172,6 +224,7 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
       responses: ['conversation', 'prompt'],
       messages: ['thread'],
       agents: ['previousResponseId', 'conversationId', 'prompt'],
+      gemini: ['cachedContent'],
     },
   },
   {

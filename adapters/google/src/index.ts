@@ -1,0 +1,1 @@
+export { asGoogleClient as asModel } from './as-model.js';

@@ -1,0 +1,96 @@
+import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startEndpointServer, type EndpointServer } from './index.js';
+
+/** Requests of clients that are not Google's SDK. `test/endpoint` checks the SDK. */
+
+let host: EndpointServer;
+beforeAll(async () => {
+  host = await startEndpointServer();
+});
+afterAll(() => host.close());
+
+function open(text = 'hello') {
+  const episode = openScriptedEpisode({ replies: [{ text, tokenDelayMs: 0 }], endpointHost: host });
+  const { baseUrl, apiKey } = episode.tuner.asOpenAIEndpoint({ agentName: 'solver' });
+  const root = baseUrl.replace(/\/v1$/, '');
+  const post = async (path: string, body: object, headers: object = { 'x-goog-api-key': apiKey }) => {
+    const response = await fetch(root + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as unknown };
+  };
+  return { episode, apiKey, baseUrl, root, post };
+}
+
+const contents = [{ parts: [{ text: 'hi' }] }];
+const generate = '/v1beta/models/gemini-any:generateContent';
+
+it.each(['v1beta', 'v1', 'v1alpha'])(
+  'answers curl with snake case, and the key in the address (%s)',
+  async (version) => {
+    const { episode, post, apiKey } = open('one two three four');
+    const { status, body } = await post(
+      `/${version}/models/gemini-any:generateContent?key=${apiKey}`,
+      { contents, system_instruction: { parts: [{ text: 'Be brief.' }] }, generation_config: { max_output_tokens: 2 } },
+      {},
+    );
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ modelVersion: 'gemini-any', candidates: [{ finishReason: 'MAX_TOKENS' }] });
+    expect(episode.engine.requests[0]?.text).toContain('Be brief.');
+  },
+);
+
+it('a stream without alt=sse is a list of all pieces', async () => {
+  const { post } = open('a few more words');
+  const { body } = await post('/v1beta/models/m:streamGenerateContent', { contents });
+  const chunks = body as readonly {
+    readonly candidates: readonly { readonly content: { parts: { text: string }[] } }[];
+  }[];
+  expect(chunks.length).toBeGreaterThan(2);
+  expect(chunks.map(({ candidates }) => candidates[0]?.content.parts[0]?.text).join('')).toBe('a few more words');
+});
+
+it('counts the tokens of a whole request without a sample', async () => {
+  const { post, episode } = open();
+  const asked = { contents, tools: [{ functionDeclarations: [{ name: 'add' }] }] };
+  const whole = await post('/v1beta/models/m:countTokens', { generateContentRequest: { model: 'models/m', ...asked } });
+  const { body } = await post(generate, asked);
+  expect(body).toMatchObject({
+    usageMetadata: { promptTokenCount: (whole.body as { totalTokens: number }).totalTokens },
+  });
+  expect(episode.engine.requests).toHaveLength(1);
+});
+
+it.each([
+  [generate, { contents: 'hi' }, 400, 'INVALID_ARGUMENT', "'contents' is "],
+  [generate, {}, 400, 'INVALID_ARGUMENT', "Missing required parameter: 'contents'"],
+  [generate, { contents, generationConfig: { topP: 2 } }, 400, 'INVALID_ARGUMENT', "'generationConfig.topP' is 2"],
+  ['/v1beta/models/m:embedContent', { contents }, 404, 'NOT_FOUND', 'generateContent, streamGenerateContent'],
+  ['/v1/v1beta/models/m:generateContent', { contents }, 404, 'NOT_FOUND', 'without /v1 at its end'],
+  ['/v1beta/cachedContents', {}, 404, 'NOT_FOUND', 'Unknown request URL'],
+])('errors have the form of the API: %s %j', async (path, body, code, status, words) => {
+  const { post } = open();
+  const answer = await post(path, body);
+  expect(answer).toMatchObject({
+    status: code,
+    body: { error: { code, status, message: expect.stringContaining(words) } },
+  });
+});
+
+it('a request without a valid key is unauthenticated, and after the episode it ends with status 410', async () => {
+  const { post, episode } = open();
+  expect(await post(generate, { contents }, {})).toMatchObject({ body: { error: { status: 'UNAUTHENTICATED' } } });
+  episode.end();
+  expect(await post(generate, { contents })).toMatchObject({ status: 410, body: { error: { code: 410 } } });
+});
+
+it('describes the model in the form of each API', async () => {
+  const { root, apiKey } = open();
+  const get = async (path: string): Promise<unknown> =>
+    (await fetch(root + path, { headers: { 'x-goog-api-key': apiKey } })).json();
+  expect(await get('/v1beta/models')).toMatchObject({ models: [{ name: expect.stringMatching(/^models\//) }] });
+  expect(await get('/v1/models/any')).toMatchObject({ object: 'model' });
+});

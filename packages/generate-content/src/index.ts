@@ -1,0 +1,1 @@
+export { generateContentApi } from './generate-content-api.js';
