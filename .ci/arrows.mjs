@@ -14,6 +14,7 @@ export const arrows = {
   '@agentjet/model-hub': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],
   '@agentjet/swarm-wire': ['@agentjet/core'],
+  '@agentjet/atif': ['@agentjet/core'],
   '@agentjet/tokenizer': ['@agentjet/core'],
   '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
@@ -21,7 +22,13 @@ export const arrows = {
   '@agentjet/sandbox': ['@agentjet/core'],
   '@agentjet/data': ['@agentjet/rollout', '@agentjet/model-hub', '@agentjet/core'],
   '@agentjet/generation': ['@agentjet/data', '@agentjet/rollout', '@agentjet/model-client', '@agentjet/core'],
-  '@agentjet/traces': ['@agentjet/data', '@agentjet/rollout', '@agentjet/model-client', '@agentjet/core'],
+  '@agentjet/traces': [
+    '@agentjet/atif',
+    '@agentjet/data',
+    '@agentjet/rollout',
+    '@agentjet/model-client',
+    '@agentjet/core',
+  ],
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/environments': ['@agentjet/rollout', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
@@ -96,6 +103,7 @@ export const arrows = {
     '@agentjet/trainer',
   ],
   '@agentjet/sft': [
+    '@agentjet/atif',
     '@agentjet/chat-completions',
     '@agentjet/context-tracker',
     '@agentjet/core',
@@ -165,6 +173,7 @@ export const arrows = {
     '@agentjet/endpoint',
   ],
   '@agentjet/inspect': [
+    '@agentjet/atif',
     '@agentjet/run-folder',
     '@agentjet/model-hub',
     '@agentjet/context-tracker',

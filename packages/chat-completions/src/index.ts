@@ -18,7 +18,6 @@ export {
   toToolSpec,
 } from './fields.js';
 export { isOthersItem, toAnswerText } from './others-answers.js';
-export { toArgumentObject, readArguments } from './object-arguments.js';
 export { markRequest, toCallMark } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toApiError, ApiError } from './api-error.js';

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 /** `ajet inspect`: episodes of a run. The flags after `tokens` select episodes and show what they were asked and answered. */
 export type InspectFlags = {
   readonly html?: boolean | string;
+  readonly atif?: string;
   readonly tokens?: boolean;
   readonly failed?: boolean;
   readonly task?: string;
@@ -22,6 +23,7 @@ export function addInspect(program: Command, setExitCode: (code: number) => void
     .argument('[episode]', 'episode id, or the beginning of one; default: list the episodes')
     .option('--tokens', 'a line per token: place, id, author, mask, logprob, text')
     .option('--html [file]', "write the studio's page of the episode as one file")
+    .option('--atif <folder>', 'write the episodes, or the named one, as trajectories in ATIF 1.8, one file each')
     .option('--failed', 'question, expected answer, answer, reward and reason of episodes without success')
     .option('--task <id>', 'the same for the episodes of a task')
     .option('--step <number>', 'the same for the episodes of a step; an evaluation before training is step 0')

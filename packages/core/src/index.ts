@@ -76,6 +76,8 @@ export {
   nestAtKey,
   parseJson,
   parseJsonObject,
+  toArgumentObject,
+  toArgumentText,
   valueAtPath,
   type JsonObject,
 } from './json-object.js';

@@ -21,6 +21,20 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * Parses the arguments that a model wrote, for APIs that have them as an object. Text that is not a JSON object becomes
+ * the value of `_raw`, and the tool then reports the mistake.
+ */
+export function toArgumentObject(text: string): JsonObject {
+  return parseJsonObject(text) ?? { _raw: text };
+}
+
+/** Reverses `toArgumentObject`. */
+export function toArgumentText(given: unknown): string {
+  const raw = isJsonObject(given) && Object.keys(given).length === 1 ? given['_raw'] : undefined;
+  return typeof raw === 'string' ? raw : JSON.stringify(given ?? {});
+}
+
 /** Returns whether two JSON values are equal. The order of keys does not matter. */
 export function isSameJson(left: unknown, right: unknown): boolean {
   if (Array.isArray(left))

@@ -1,5 +1,11 @@
-import { readArguments, toText } from '@agentjet/chat-completions';
-import type { AssistantMessage, ChatMessage, JsonObject, ToolCall } from '@agentjet/core';
+import { toText } from '@agentjet/chat-completions';
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type JsonObject,
+  toArgumentText,
+  type ToolCall,
+} from '@agentjet/core';
 import type { Content, Part } from './schema.js';
 
 /** A call in the conversation that has no result yet. */
@@ -45,7 +51,7 @@ function toAnswer(parts: readonly Part[], at: number): AssistantMessage {
   const toolCalls = parts.flatMap(({ functionCall: call }, place): readonly ToolCall[] =>
     call === undefined
       ? []
-      : [{ id: call.id ?? `call_${at}_${place}`, name: call.name, arguments: readArguments(call.args) }],
+      : [{ id: call.id ?? `call_${at}_${place}`, name: call.name, arguments: toArgumentText(call.args) }],
   );
   return {
     role: 'assistant',

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { countReasoningTokens, toArgumentObject } from '@agentjet/chat-completions';
-import type { ChatDelta, ChatFinishReason, ChatResponse, TokenLogprob, ToolCall } from '@agentjet/core';
+import { countReasoningTokens } from '@agentjet/chat-completions';
+import {
+  type ChatDelta,
+  type ChatFinishReason,
+  type ChatResponse,
+  toArgumentObject,
+  type TokenLogprob,
+  type ToolCall,
+} from '@agentjet/core';
 
 /** What a request wants to see of each answer. */
 export type AnswerView = {

@@ -9,6 +9,7 @@ export {
 } from './outcomes/compare-evaluations.js';
 export { OutcomeReader, type ShownOutcome } from './outcomes/read-outcomes.js';
 export { selectEpisodes, type EpisodeSelection } from './outcomes/select-episodes.js';
+export { writeAtif, type WrittenAtif } from './atif/write-atif.js';
 export { callColumns } from './facts/call-facts.js';
 export { describeEpisode, type Fact } from './facts/episode-facts.js';
 export { formatEpisode } from './terminal/format-episode.js';

@@ -1,13 +1,5 @@
-import {
-  jsonObject,
-  readArguments,
-  samplingFields,
-  toAnswerText,
-  toSampling,
-  toText,
-  ApiError,
-} from '@agentjet/chat-completions';
-import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
+import { jsonObject, samplingFields, toAnswerText, toSampling, toText, ApiError } from '@agentjet/chat-completions';
+import { type ChatMessage, type ChatRequest, toArgumentText, type ToolCall } from '@agentjet/core';
 import { isServerTool } from '@agentjet/core/parameters';
 import { z } from 'zod';
 import { toDocumentText } from './document-text.js';
@@ -133,7 +125,7 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
   const toolCalls = blocks.flatMap((entry): ToolCall[] => {
     const parsed = toolUse.safeParse(entry);
     return parsed.success
-      ? [{ id: parsed.data.id, name: parsed.data.name, arguments: readArguments(parsed.data.input) }]
+      ? [{ id: parsed.data.id, name: parsed.data.name, arguments: toArgumentText(parsed.data.input) }]
       : [];
   });
   const reasoning = blocks.flatMap((entry) => {

@@ -1,5 +1,12 @@
-import { type EventStream, inPieces, toArgumentObject } from '@agentjet/chat-completions';
-import { type ChatDelta, type ChatResponse, type JsonObject, type TokenUsage, type ToolCall } from '@agentjet/core';
+import { type EventStream, inPieces } from '@agentjet/chat-completions';
+import {
+  type ChatDelta,
+  type ChatResponse,
+  type JsonObject,
+  toArgumentObject,
+  type TokenUsage,
+  type ToolCall,
+} from '@agentjet/core';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
 

@@ -1,10 +1,12 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { describeFileError } from '@agentjet/run-folder';
 import type { Transcript } from './conversation.js';
 import { BadLine, parseConversation, type ConversationLine } from './parse-conversation.js';
+import { BadAtif, isAtif, readDocument, toConversations } from '@agentjet/atif';
 import { readTranscriptLines, type TranscriptLine } from './transcript-lines.js';
 
 /** The transcripts of a source, and the SHA-256 of its content. */
@@ -26,7 +28,8 @@ export async function readJsonlTranscripts(file: string, { isOwn = false } = {})
   }
   const read = lines.flatMap(({ number, text }, at) => {
     const isTorn = isOwn && at === lines.length - 1 && parseJsonObject(text ?? '') === undefined;
-    return isTorn ? [] : [{ place: `${file}:${number}`, ...parseLine(text, `${file}:${number}`) }];
+    const place = `${file}:${number}`;
+    return isTorn ? [] : parseLine(text, place).map((parsed) => ({ place, ...parsed }));
   });
   return { transcripts: toTranscripts(read), sha256: hash.digest('hex') };
 }
@@ -43,13 +46,26 @@ async function checkIsFile(file: string): Promise<void> {
     throw new ConfigError('no_transcripts', `${file} (sft.transcripts) is neither a file nor a folder.`);
 }
 
-function parseLine(text: string | undefined, place: string): ConversationLine {
+/** Reads a file with one ATIF document, as programs write it: printed over many lines. */
+export async function readAtifTranscripts(file: string): Promise<ReadTranscripts> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new ConfigError('bad_transcript', describeFileError(file, error), { cause: error });
+  });
+  const text = isUtf8(bytes) ? bytes.toString().replace(/^\uFEFF/, '') : undefined;
+  const read = parseLine(text, file).map((parsed) => ({ place: file, ...parsed }));
+  return { transcripts: toTranscripts(read), sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/** Returns a conversation, or those of an ATIF document: one for its agent, and one for each subagent in it. */
+function parseLine(text: string | undefined, place: string): readonly ConversationLine[] {
   try {
     if (text === undefined) throw new BadLine('it is not UTF-8. Save the file as UTF-8, not compressed.');
     const line = parseJsonObject(text);
     if (line === undefined) throw new BadLine(`it is not a JSON object: ${JSON.stringify(text.slice(0, 80))}.`);
-    return parseConversation(line);
+    return isAtif(line) ? toConversations(readDocument(line)).map(parseConversation) : [parseConversation(line)];
   } catch (error) {
+    if (error instanceof BadAtif)
+      throw new ConfigError('bad_transcript', `${place} is not a trajectory: ${error.message}`, { cause: error });
     if (!(error instanceof BadLine)) throw error;
     throw new ConfigError(
       'bad_transcript',

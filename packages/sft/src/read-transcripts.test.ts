@@ -273,3 +273,76 @@ it('says what can be read if nothing is named, or nothing is there', async () =>
 it('takes the last line of a file without a line end', async () => {
   expect((await prepare(JSON.stringify(chat('a', 'b')))).training).toHaveLength(1);
 });
+
+/** A trajectory as Harbor's importer of Claude Code writes it. */
+const trajectory = {
+  schema_version: 'ATIF-v1.7',
+  session_id: 's1',
+  agent: { name: 'claude-code', version: '2.1.0', model_name: 'claude-opus', extra: { cwds: ['/app'] } },
+  steps: [
+    { step_id: 1, source: 'system', message: 'You code.', extra: { is_sidechain: false } },
+    { step_id: 2, source: 'user', message: 'Count the files.', timestamp: '2026-01-01T00:00:00Z' },
+    {
+      step_id: 3,
+      source: 'agent',
+      message: '',
+      reasoning_content: 'I look.',
+      tool_calls: [{ tool_call_id: 'toolu_1', function_name: 'Bash', arguments: { command: 'ls' } }],
+      observation: { results: [{ source_call_id: 'toolu_1', content: 'one two' }] },
+      metrics: { prompt_tokens: 10, completion_tokens: 5, cached_tokens: 3 },
+    },
+    { step_id: 4, source: 'agent', message: 'Old.', is_copied_context: true },
+    { step_id: 5, source: 'agent', message: 'Two files.', llm_call_count: 1 },
+  ],
+  final_metrics: { total_steps: 5 },
+};
+
+it.each(['trajectory.json', 'trajectories.jsonl'])(
+  'takes ATIF: an answer is imitated unless it is context (%s)',
+  async (name) => {
+    const text = name.endsWith('.json') ? JSON.stringify(trajectory, null, 2) : JSON.stringify(trajectory);
+    const { config, reading } = read(text, {}, name);
+    const { transcripts, sources } = await reading;
+    expect(sources).toMatchObject([{ examples: 1 }]);
+    expect(transcripts[0]?.conversations[0]).toMatchObject({
+      agentName: 'claude-code',
+      messages: [
+        { role: 'system' },
+        { role: 'user', content: 'Count the files.' },
+        { role: 'assistant', reasoning: 'I look.', toolCalls: [{ id: 'toolu_1', arguments: '{"command":"ls"}' }] },
+        { role: 'tool', toolCallId: 'toolu_1', content: 'one two' },
+        { role: 'assistant', content: 'Old.' },
+        { role: 'assistant', content: 'Two files.' },
+      ],
+      imitated: [false, false, true, false, false, true],
+    });
+    const { training } = await prepareExamples(transcripts, { config, replay: { chatTokenizer }, evaluationTasks: [] });
+    expect(said(training).join()).toContain('Two files.');
+    expect(said(training).join()).not.toContain('Old.');
+  },
+);
+
+it('takes a conversation of each subagent inside of a trajectory', async () => {
+  const inner = { ...trajectory, trajectory_id: 'sub', agent: { name: 'searcher', version: '1' } };
+  const { transcripts } = await read([{ ...trajectory, subagent_trajectories: [inner] }], {}, 'subagents.jsonl')
+    .reading;
+  expect(transcripts.map(({ conversations }) => conversations.map(({ agentName }) => agentName))).toEqual([
+    ['claude-code', 'searcher'],
+  ]);
+});
+
+it.each([
+  [{ steps: [] }, /steps is empty/],
+  [{ agent: {} }, /agent\.name is missing/],
+  [{ steps: [{ step_id: 2, source: 'user', message: 'x' }] }, /steps\[0\]\.step_id is 2; it must be 1/],
+  [
+    { steps: [{ step_id: 1, source: 'user', message: [{ type: 'image', source: {} }] }] },
+    /steps\[0\]\.message\[0\] has the type 'image'. The model reads only text/,
+  ],
+  [
+    { steps: [{ step_id: 1, source: 'agent', message: '', observation: { results: [{ source_call_id: 'x' }] } }] },
+    /source_call_id is "x", which is no call of this step/,
+  ],
+])('names what is wrong with a trajectory: %j', async (wrong, words) => {
+  await expect(read([{ ...trajectory, ...wrong }], {}, 'wrong.jsonl').reading).rejects.toThrow(words);
+});

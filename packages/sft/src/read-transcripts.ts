@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type CommonConfig } from '@agentjet/core';
-import { readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
+import { readAtifTranscripts, readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
 import { readRunTranscripts, type RunReaderOptions } from './read-run-transcripts.js';
 import type { Transcript } from './conversation.js';
 
@@ -21,7 +21,7 @@ export async function readTranscripts(
   if (paths.length === 0)
     throw new ConfigError(
       'no_transcripts',
-      'There is nothing to imitate. Set sft.transcripts to a run folder that debug.collect has made, to a JSONL file of {"messages": [...], "tools": [...]}, or to a list of them.',
+      'There is nothing to imitate. Set sft.transcripts to a run folder that debug.collect has made, to a JSONL file of {"messages": [...], "tools": [...]}, an ATIF document, or to a list of them.',
     );
   const transcripts: Transcript[] = [];
   const sources: TranscriptSource[] = [];
@@ -38,17 +38,18 @@ const isRunFolder = (dir: string): boolean => existsSync(path.join(dir, 'config.
 const isFolder = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
 
 function readSource(file: string, options: RunReaderOptions): Promise<ReadTranscripts> {
-  return isFolder(file) ? readRunTranscripts(file, options) : readJsonlTranscripts(file);
+  if (isFolder(file)) return readRunTranscripts(file, options);
+  return file.endsWith('.json') ? readAtifTranscripts(file) : readJsonlTranscripts(file);
 }
 
-/** Returns the paths to read. If the folder is not a run folder, these are its JSONL files. */
+/** Returns the paths to read. If the folder is not a run folder, these are its JSONL files and its ATIF documents. */
 async function expand(given: string): Promise<readonly string[]> {
   if (!isFolder(given) || isRunFolder(given)) return [given];
-  const files = (await readdir(given)).filter((name) => name.endsWith('.jsonl')).toSorted();
+  const files = (await readdir(given)).filter((name) => /\.jsonl?$/.test(name)).toSorted();
   if (files.length > 0) return files.map((name) => path.join(given, name));
   throw new ConfigError(
     'no_transcripts',
-    `The folder ${given} (sft.transcripts) is not a run folder and holds no .jsonl files.`,
+    `The folder ${given} (sft.transcripts) is not a run folder and holds no .jsonl or .json files.`,
   );
 }
 

@@ -214,6 +214,33 @@ it('are the conversations of a run folder, if it collected them', async () => {
   ]);
 });
 
+it('are trajectories in ATIF, one per file or per line, with the feedback of the document', async () => {
+  const step = (id: number, source: string, message: string) => ({ step_id: id, source, message });
+  const trajectory = (session: string, extra: object = {}) => ({
+    schema_version: 'ATIF-v1.8',
+    session_id: session,
+    agent: { name: 'office', version: '1' },
+    steps: [step(1, 'system', 'Help.'), step(2, 'user', `Where is ${session}?`), step(3, 'agent', 'In Oslo.')],
+    extra,
+  });
+  const one = write('one.json', trajectory('the fair', { feedback: { thumb: 'up' } }));
+  const lines = write(
+    'two.jsonl',
+    trajectory('the desk'),
+    trajectory('the cat', { feedback: { correction: 'Here.' } }),
+  );
+  const tasks = await list(open([one, lines]).trainingTasks());
+  expect(tasks.map(({ mainQuery, metadata }) => [mainQuery, metadata['is_good'], metadata['answer']])).toEqual([
+    ['Where is the fair?', true, undefined],
+    ['Where is the desk?', undefined, undefined],
+    ['Where is the cat?', undefined, 'Here.'],
+  ]);
+  const broken = write('broken.json', { ...trajectory('x'), steps: [] });
+  await expect(list(open([broken]).trainingTasks())).rejects.toThrow(
+    /broken\.json is not a trajectory: steps is empty/,
+  );
+});
+
 it('are one for a question to which the agent called its model several times: the last call has the answer', async () => {
   const call = (id: string, answer: string) =>
     span(id, {

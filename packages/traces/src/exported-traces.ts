@@ -1,3 +1,4 @@
+import { BadAtif, readDocument, toConversations } from '@agentjet/atif';
 import { isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
 import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
@@ -28,6 +29,24 @@ export function readExportedTrace(value: unknown, where: string): Trace {
   const conversation = textOf(value['conversation_id'] ?? value['session_id'] ?? value['thread_id']) ?? id;
   const feedback = { ...readFeedback(value), ...readFeedback(value['feedback']) };
   return { id, conversation, messages: asked, answer, feedback };
+}
+
+/**
+ * Reads an ATIF document: the last question and answer of its agent, and of each subagent in it. Feedback is in
+ * `extra.feedback`. Throws TaskError.
+ */
+export function readAtifTraces(value: JsonObject, where: string): readonly Trace[] {
+  try {
+    const document = readDocument(value);
+    const feedback = document.extra?.['feedback'];
+    return toConversations(document).map(({ messages, episode_id: id = where, agent }, at) => {
+      const line = { id: at === 0 ? id : `${String(id)}/${String(agent)}`, conversation_id: id, messages, feedback };
+      return readExportedTrace(line, where);
+    });
+  } catch (error) {
+    if (!(error instanceof BadAtif)) throw error;
+    throw new TaskError('bad_trace', `${where} is not a trajectory: ${error.message}`, { cause: error });
+  }
 }
 
 function divide(

@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { parseJson, TaskError } from '@agentjet/core';
+import { isAtif } from '@agentjet/atif';
+import { isJsonObject, parseJson, TaskError } from '@agentjet/core';
 import { checkTaskFile, jsonlRows } from '@agentjet/data/tables';
-import { isSilentEpisode, readExportedTrace, textOf } from './exported-traces.js';
+import { isSilentEpisode, readAtifTraces, readExportedTrace, textOf } from './exported-traces.js';
 import { isOtlp, readOtlpTraces } from './otlp-traces.js';
 import { isSqlite, readStudioTraces } from './studio-traces.js';
 import { readFeedback, type Feedback, type Trace } from './trace.js';
@@ -14,7 +15,7 @@ const mostBytes = 256 * 2 ** 20;
 
 /**
  * Reads traces from files: OTLP as JSON (whole, or one export per line), the database of AgentScope Studio, JSON Lines
- * of other tools, and the conversations of run folders. The same answer in two files counts once. Throws TaskError with
+ * of other tools, ATIF documents, and the conversations of run folders. The same answer in two files counts once. Throws TaskError with
  * file and line.
  */
 export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
@@ -57,11 +58,13 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
   if (isSqlite(bytes)) return readStudioTraces(bytes, file);
   const whole = isUtf8(bytes) ? parseJson(bytes.toString('utf8').replace(/^\ufeff/, '')) : undefined;
   if (isOtlp(whole)) return readOtlpTraces(whole);
+  if (isJsonObject(whole) && isAtif(whole)) return readAtifTraces(whole, file);
   if (Array.isArray(whole)) return whole.map((each: unknown, at) => readExportedTrace(each, `${file}: item ${at}`));
   const traces: Trace[] = [];
   for await (const { rows } of jsonlRows.read(file))
     for (const { value, place } of rows) {
       if (isOtlp(value)) traces.push(...readOtlpTraces(value));
+      else if (isJsonObject(value) && isAtif(value)) traces.push(...readAtifTraces(value, `${file}:${place}`));
       else if (!isSilentEpisode(value)) traces.push(readExportedTrace(value, `${file}:${place}`));
     }
   return traces;

@@ -10,7 +10,7 @@ export const feedbackTracing = defineReader({
       sources: setting(
         z.array(z.string().min(1)),
         [],
-        'files or patterns: OTLP as JSON (gen_ai.* or OpenInference), JSON Lines with messages and answer; or folders of runs that collected transcripts',
+        'files or patterns: OTLP as JSON (gen_ai.* or OpenInference), JSON Lines with messages and answer, trajectories in ATIF; or folders of runs that collected transcripts',
         { path: 'file' },
       ),
       feedback: z.strictObject({

@@ -8,6 +8,7 @@ import {
   formatTokens,
   inspectEpisode,
   summarizeEpisodes,
+  writeAtif,
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../inspect-program.js';
 import { asksForOutcomes, showComparison, showEpisodeAsJson, showOutcomes } from './inspect-outcomes.js';
@@ -16,6 +17,7 @@ import { writePageFile } from './write-page-file.js';
 /** Runs `ajet inspect` and returns the exit code. */
 export async function inspectRun(run: string, episode: string | undefined, flags: InspectFlags): Promise<number> {
   const { html = false, tokens = false } = flags;
+  if (flags.atif !== undefined) return exportAtif(run, episode, flags);
   // In `--html <run> <episode>`, the parser mistakes the run for the output path of `--html`.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined && html === true)
@@ -35,6 +37,23 @@ export async function inspectRun(run: string, episode: string | undefined, flags
   else await writePage(run, episode, html);
   return 0;
 }
+
+async function exportAtif(run: string, episode: string | undefined, { atif = '', ...flags }: InspectFlags) {
+  const [other] = Object.entries(flags).find(([name, value]) => name !== 'json' && value !== undefined) ?? [];
+  if (other !== undefined)
+    throw new AgentJetError('wrong_value', `--atif writes whole episodes and does not go with --${toDashed(other)}.`);
+  const folder = resolve(atif);
+  const written = await writeAtif(run, folder, episode);
+  const empty = written.empty === 0 ? '' : `; ${written.empty} episodes have no call, and so no document`;
+  const line = `${folder}: ${written.documents} documents of ${written.episodes} episodes${empty}`;
+  if (flags.json === true) {
+    console.error(line);
+    console.log(JSON.stringify({ folder, ...written }));
+  } else console.log(line);
+  return 0;
+}
+
+const toDashed = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Flags that select episodes do not go together with those that show one. */
 function refuseWithOutcomes(episode: string | undefined, { html, tokens, ...flags }: InspectFlags): void {

@@ -122,7 +122,7 @@ export const sftSection = z
     transcripts: setting(
       z.union([text, z.array(text).min(1)]).nullable(),
       null,
-      'transcripts to imitate, one path or a list: a run folder (collected with debug.collect, or of a training run), a JSONL file of {"messages", "tools"}, or a folder of such files',
+      'transcripts to imitate, one path or a list: a run folder (collected with debug.collect, or of a training run), a JSONL file of {"messages", "tools"}, trajectories in ATIF (.json or .jsonl), or a folder of such files',
       { path: 'file' },
     ),
     epochs: setting(

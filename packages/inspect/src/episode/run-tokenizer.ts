@@ -5,18 +5,23 @@ import { microModelDir } from '@agentjet/micro';
 import { findCachedModel, parseModelName, readHubSettings } from '@agentjet/model-hub';
 import { nanoModelDir } from '@agentjet/nano';
 import type { RunFolder } from '@agentjet/run-folder';
-import { loadChatTokenizer, type Tokenizer } from '@agentjet/tokenizer';
+import { type ChatTokenizer, loadChatTokenizer, type Tokenizer } from '@agentjet/tokenizer';
 import { parse } from 'yaml';
+
+/** Loads the tokenizer of a run without its chat template: see `loadRunChatTokenizer`. */
+export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | undefined> {
+  return (await loadRunChatTokenizer(run))?.tokenizer;
+}
 
 /**
  * Loads the tokenizer of the model that the run trains, or of its newest checkpoint. Undefined if neither can be read
  * any longer.
  */
-export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | undefined> {
+export async function loadRunChatTokenizer(run: RunFolder): Promise<ChatTokenizer | undefined> {
   for (const findDir of [modelDirOf, checkpointDirOf]) {
     try {
       const dir = await findDir(run);
-      if (dir !== undefined) return (await loadChatTokenizer(dir)).tokenizer;
+      if (dir !== undefined) return await loadChatTokenizer(dir);
     } catch {
       continue; // a run that was copied elsewhere has lost its model but may have checkpoints; without either, ids are shown
     }
