@@ -20,7 +20,7 @@ export const chatApi: Api = {
   paths: /\/v1\/chat\//,
   toErrorBody: toOpenAIErrorBody,
   models: {
-    path: '/v1/models',
+    paths: ['/v1/models'],
     list: (name) => ({ object: 'list', data: [describeModel(name)] }),
     show: describeModel,
   },

@@ -58,8 +58,8 @@ async function answer(url: URL, init: RequestInit, served: Served): Promise<Resp
 /** Returns the list of models, or the description of one. Undefined for any other address. */
 function describeModels({ api: { models }, model: { name } }: Served, pathname: string): unknown {
   if (models === undefined) return undefined;
-  if (pathname === models.path) return models.list(name);
-  return pathname.startsWith(`${models.path}/`) ? models.show(name) : undefined;
+  if (models.paths.includes(pathname)) return models.list(name);
+  return models.paths.some((path) => pathname.startsWith(`${path}/`)) ? models.show(name) : undefined;
 }
 
 function matchesPath(path: string, pathname: string): boolean {

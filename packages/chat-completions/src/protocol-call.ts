@@ -33,9 +33,11 @@ export type Api<C = ProtocolCall> = {
   /** Matches the paths whose errors have the form of this API, with an address or without. */
   readonly paths: RegExp;
   readonly toErrorBody: (error: ApiError) => unknown;
-  /** The descriptions of the model by its name, as a list at `path` and alone below it. */
+  /** The descriptions of the model by its name, as a list at each path and alone below it. */
   readonly models?: {
-    readonly path: string;
+    readonly paths: readonly string[];
+    /** A header that only clients of this API send, if other APIs have the same path. */
+    readonly header?: string;
     readonly list: (name: string) => unknown;
     readonly show: (name: string) => unknown;
   };

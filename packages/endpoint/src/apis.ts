@@ -21,3 +21,9 @@ export const apis: readonly Api<Call>[] = [chatApi, messagesApi, generateContent
 export function findApi(pathname: string): Api<Call> {
   return apis.find(({ paths }) => paths.test(pathname)) ?? openAIApi;
 }
+
+/** Returns the form in which a path describes the model: that of the API whose header the client sends, or the first. */
+export function findModelForm(path: string, hasHeader: (name: string) => boolean): Api['models'] {
+  const forms = apis.flatMap(({ models }) => (models?.paths.includes(path) === true ? [models] : []));
+  return forms.find(({ header }) => header !== undefined && hasHeader(header)) ?? forms[0];
+}

@@ -89,8 +89,13 @@ it('a request without a valid key is unauthenticated, and after the episode it e
 
 it('describes the model in the form of each API', async () => {
   const { root, apiKey } = open();
-  const get = async (path: string): Promise<unknown> =>
-    (await fetch(root + path, { headers: { 'x-goog-api-key': apiKey } })).json();
-  expect(await get('/v1beta/models')).toMatchObject({ models: [{ name: expect.stringMatching(/^models\//) }] });
-  expect(await get('/v1/models/any')).toMatchObject({ object: 'model' });
+  const get = async (path: string, headers: HeadersInit): Promise<unknown> =>
+    (await fetch(root + path, { headers })).json();
+  const google = { models: [{ name: expect.stringMatching(/^models\//) }] };
+  for (const version of ['v1beta', 'v1alpha', 'v1'])
+    expect(await get(`/${version}/models`, { 'x-goog-api-key': apiKey })).toMatchObject(google);
+  expect(await get(`/v1beta/models?key=${apiKey}`, {})).toMatchObject(google);
+  const anthropic = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
+  expect(await get('/v1/models/any', anthropic)).toMatchObject({ type: 'model' });
+  expect(await get('/v1/models/any', { authorization: `Bearer ${apiKey}` })).toMatchObject({ object: 'model' });
 });

@@ -4,7 +4,7 @@ import { toErrorMessage } from '@agentjet/core';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
-import { apis, findApi } from './apis.js';
+import { apis, findApi, findModelForm } from './apis.js';
 import { LoopTurns } from './loop-turns.js';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { checkNesting } from './check-nesting.js';
@@ -146,11 +146,11 @@ function createEndpointApp(
       ),
     );
   };
-  for (const { models } of apis) {
-    if (models === undefined) continue;
+  for (const path of new Set(apis.flatMap(({ models }) => models?.paths ?? []))) {
     const nameOf = async (context: Context): Promise<string> => (await authenticate(context)).model.name;
-    app.get(models.path, async (context) => Response.json(models.list(await nameOf(context))));
-    app.get(`${models.path}/*`, async (context) => Response.json(models.show(await nameOf(context))));
+    const formOf = (context: Context) => findModelForm(path, (header) => context.req.header(header) !== undefined);
+    app.get(path, async (context) => Response.json(formOf(context)?.list(await nameOf(context))));
+    app.get(`${path}/*`, async (context) => Response.json(formOf(context)?.show(await nameOf(context))));
   }
   for (const { routes } of apis) routes.forEach(post);
   return root;

@@ -32,9 +32,12 @@ const methods = {
   countTokens: handleCount,
 } as const;
 
+/** The SDK uses v1beta until version 2, and v1 since version 3. */
+const versions = ['v1beta', 'v1alpha', 'v1'];
+
 /** Gemini's generateContent, in all versions of its address. */
 export const generateContentApi: Api = {
-  routes: ['v1beta', 'v1alpha', 'v1'].map((version) => ({
+  routes: versions.map((version) => ({
     protocol: 'gemini',
     path: `/${version}/models/:call`,
     complete: completeBody,
@@ -43,7 +46,8 @@ export const generateContentApi: Api = {
   paths: /\/v1(beta|alpha)\/|\/models\/[^/]+:[a-zA-Z]+$/,
   toErrorBody: toGeminiErrorBody,
   models: {
-    path: '/v1beta/models',
+    paths: versions.map((version) => `/${version}/models`),
+    header: 'x-goog-api-key',
     list: (name) => ({ models: [describeModel(name)] }),
     show: describeModel,
   },

@@ -19,7 +19,8 @@ export const messagesApi: Api = {
   paths: /\/v1\/messages(\/|$)/,
   toErrorBody: toAnthropicErrorBody,
   models: {
-    path: '/v1/models',
+    paths: ['/v1/models'],
+    header: 'anthropic-version',
     list: (name) => ({ data: [describeModel(name)], has_more: false, first_id: name, last_id: name }),
     show: describeModel,
   },
