@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
 describe('an episode as trajectories', () => {
-  it('has a document for each agent and each fork, with ids of their own', () => {
+  it('has a document for each agent and each fork, with separate ids', () => {
     expect(documents.map(({ agent }) => agent.name).toSorted()).toEqual(['critic', 'critic', 'solver', 'solver']);
     expect(new Set(documents.map(({ trajectory_id: id }) => id)).size).toBe(4);
     expect(documents.map(({ session_id: id }) => id)).toEqual(Array(4).fill('e1-t1-r0'));

@@ -38,7 +38,7 @@ function checkStep(step: unknown, at: number, place: string): void {
     if (content != null) checkContent(content, `${place}.observation.results[${index}].content`);
     if (caller != null && !ids.has(caller))
       throw new BadAtif(
-        `${place}.observation.results[${index}].source_call_id is ${JSON.stringify(caller)}, which is no call of this step.`,
+        `${place}.observation.results[${index}].source_call_id is ${JSON.stringify(caller)}, which is not a call of this step.`,
       );
   }
 }

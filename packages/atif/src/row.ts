@@ -29,7 +29,7 @@ export function toRowExtra(row: TokenRow, steps: readonly AtifStep[]): JsonObjec
 
 /**
  * Returns the row of a document, exactly as it was before it was written. Undefined if the document has no token ids.
- * For a document of another program, all tokens of its own calls are trained, with advantages of 0.
+ * If another program wrote the document, all completions that are not copied context are trained, with advantages of 0.
  */
 export function toTokenRow({ steps, extra }: AtifDocument): TokenRow | undefined {
   const said = readSteps(steps);

@@ -89,7 +89,7 @@ it('a request without a valid key is unauthenticated, and after the episode it e
 
 it('describes the model in the form of each API', async () => {
   const { root, apiKey } = open();
-  const get = async (path: string, headers: HeadersInit): Promise<unknown> =>
+  const get = async (path: string, headers: Readonly<Record<string, string>>): Promise<unknown> =>
     (await fetch(root + path, { headers })).json();
   const google = { models: [{ name: expect.stringMatching(/^models\//) }] };
   for (const version of ['v1beta', 'v1alpha', 'v1'])

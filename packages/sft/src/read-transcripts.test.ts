@@ -341,7 +341,7 @@ it.each([
   ],
   [
     { steps: [{ step_id: 1, source: 'agent', message: '', observation: { results: [{ source_call_id: 'x' }] } }] },
-    /source_call_id is "x", which is no call of this step/,
+    /source_call_id is "x", which is not a call of this step/,
   ],
 ])('names what is wrong with a trajectory: %j', async (wrong, words) => {
   await expect(read([{ ...trajectory, ...wrong }], {}, 'wrong.jsonl').reading).rejects.toThrow(words);

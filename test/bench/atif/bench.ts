@@ -85,6 +85,7 @@ async function train(name: string, scratch: string): Promise<string> {
       `rollout.max_response_length_in_one_turn=${limits[name]}`,
     ])
     .tune({ onEvent: () => {} });
+  if (runDir === null) throw new Error(`The training of ${name} has no run folder.`);
   return runDir;
 }
 

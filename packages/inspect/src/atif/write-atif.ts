@@ -19,7 +19,7 @@ export async function writeAtif(runDir: string, target: string, episode?: string
   if (chatTokenizer === undefined)
     throw new BackboneError(
       'no_tokenizer',
-      `The tokenizer of the model of ${runDir} is gone, so its messages cannot be read. Put the model back where config.yaml names it.`,
+      `The tokenizer of the model of ${runDir} is gone, so its messages cannot be read. Put the model back into the folder that config.yaml names.`,
     );
   const modelDir = await modelDirOf(run).catch(() => undefined);
   const options = { chatTokenizer, modelName: modelDir === undefined ? undefined : path.basename(modelDir) };
