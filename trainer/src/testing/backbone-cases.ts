@@ -4,6 +4,7 @@ import {
   createRandom,
   type Backbone,
   type Sample,
+  type Teacher,
   type SlopeLoss,
   type SlopeTerms,
   type TermReport,
@@ -12,6 +13,7 @@ import {
   type TrainStepMetrics,
   type TreePack,
 } from '@agentjet/core';
+import { askTeacher } from '../loop/ask-teacher.js';
 import { packFor } from '../packing/pack-for.js';
 import { padPack } from '../packing/pad-pack.js';
 import { packTrees } from '../packing/pack-trees.js';
@@ -72,6 +74,9 @@ export function backboneCases(
     ),
     named('takes other optimizer options for one step alone', (backbone) => checkOverrides(backbone, tolerance)),
     named('reports every term of a step that asks for it', (backbone) => checkTerms(backbone, tolerance)),
+    named('scores the trees of a student as their rows, if it can be a teacher', (backbone) =>
+      checkTeacher(backbone, tolerance),
+    ),
     { name: 'trains a slope that repeats the policy loss as that loss', run: () => checkSlope(open, tolerance) },
     named('refuses a slope that is not a number for each term', (backbone) => checkBadSlope(backbone, tolerance)),
   ];
@@ -109,6 +114,31 @@ async function checkSupervised(backbone: Backbone): Promise<void> {
   const losses: number[] = [];
   for (let step = 0; step < 4; step++) losses.push((await backbone.trainStep({ packs, loss: { kind: 'sft' } })).loss);
   assert.ok((losses.at(-1) ?? Infinity) < (losses[0] ?? 0), `the losses were ${losses.join(', ')}`);
+}
+
+/** A teacher gets every token that samples share once, and answers as if each row came alone. */
+async function checkTeacher(backbone: Backbone, tolerance: number): Promise<void> {
+  if (backbone.termLogprobs === undefined) return;
+  const numTokens: number[] = [];
+  const teacher: Teacher = {
+    takes: backbone.capabilities.takes,
+    termLogprobs: async (packs, temperature) => {
+      numTokens.push(...packs.map(({ ids }) => ids.length));
+      return (await backbone.termLogprobs?.(packs, temperature)) ?? [];
+    },
+    close: async () => undefined,
+  };
+  const group = { groupId: 'g', episodes: [{ episodeId: 'e', reward: 0, samples }] };
+  const [scored] = await askTeacher([group], teacher, { temperature: 1, maxPackTokens: 64 });
+  const alone = await backbone.logprobs(samples);
+  const found = scored?.episodes.flatMap((episode) => episode.samples) ?? [];
+  found.forEach(({ lossMask, teacherLogprobs }, row) =>
+    lossMask.forEach((mask, at) => {
+      if (mask === 1) assertClose(teacherLogprobs?.[at], alone[row]?.[at], tolerance);
+    }),
+  );
+  const rowTokens = sum(samples.map(({ ids }) => ids.length));
+  if (teacher.takes === 'packs') assert.ok(sum(numTokens) < rowTokens, `${sum(numTokens)} tokens of ${rowTokens}`);
 }
 
 /** Trains the packs and the tree from the same weights, and expects the same loss, gradient norm and next weights. */

@@ -62,6 +62,7 @@ function lent(worker: Backbone, giveBack: () => void): Backbone {
     },
     trainStep: (batch, options) => worker.trainStep(batch, options),
     logprobs: (rows) => worker.logprobs(rows),
+    ...(worker.termLogprobs !== undefined && { termLogprobs: worker.termLogprobs.bind(worker) }),
     save: (dir) => worker.save(dir),
     load: (dir) => worker.load(dir),
     close: () => Promise.resolve(giveBack()),
