@@ -110,7 +110,7 @@ def test_a_small_adapter_of_the_head_is_seen_in_bfloat16(tmp_path: Path) -> None
     (("q_proj", "lm_head"), "'lm_head', but the embedding and the LM head"),
     (("q_prj",), "names 'q_prj', which Qwen2ForCausalLM does not have. Its linear layers are down_proj, gate_proj, k_proj"),
     (("q_proj", "wq"), "names 'wq'"),
-    (("all-linear", "lm_head"), "Give 'all-linear' alone"),
+    (("all-linear", "lm_head"), "Use 'all-linear' alone"),
 ])
 def test_targets_that_cannot_be_trained_or_saved_are_refused_at_the_start(targets: tuple[str, ...], message: str, tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match=message):
