@@ -169,7 +169,10 @@ export const endRequestSchema = z.strictObject({
     ),
   seconds_judging: z.number().min(0).max(1e9).optional(),
   judge_outage: z
-    .strictObject({ requests: z.int().min(1).max(1e9), seconds: z.number().min(0).max(1e9) })
+    .strictObject({
+      requests: z.int().min(1).max(1e9).describe('How many requests the judge did not answer.'),
+      seconds: z.number().min(0).max(1e9).describe('How long the episode waited for the judge.'),
+    })
     .optional()
     .describe('The requests that the judge did not answer because of an outage, and how long the episode waited.'),
   spans: z
