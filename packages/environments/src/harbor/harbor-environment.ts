@@ -18,7 +18,7 @@ export type HarborOptions = HarborSettings & {
 export function openHarbor(options: HarborOptions): Environment {
   const { engine } = options;
   const tasks = new Map<string, Promise<HarborTask>>();
-  let cleaning: Promise<unknown> | undefined;
+  const clean = removeLeft(engine);
   const find = (task: Task): Promise<HarborTask> => {
     const { folder } = harborOf(task);
     const known = tasks.get(folder) ?? readHarborTask(folder);
@@ -38,11 +38,7 @@ export function openHarbor(options: HarborOptions): Environment {
       const found = await find(task).catch((error: unknown) => {
         throw notOpened(task, error);
       });
-      cleaning ??= asOutage(engine.name, () => removeLeftBoxes(engine));
-      await cleaning.catch((error: unknown) => {
-        cleaning = undefined;
-        throw error;
-      });
+      await clean();
       const { machine, agent, verifier } = found;
       const opened = await openMachine(engine, machine, {
         task: found,
@@ -59,6 +55,24 @@ export function openHarbor(options: HarborOptions): Environment {
         throw error;
       }
     },
+  };
+}
+
+/** A killed process may have left a client that is still starting a box. */
+const secondCleaningMs = 20_000;
+
+/** Removes the boxes of killed processes, once before the first session and once later. */
+function removeLeft(engine: BoxEngine): () => Promise<unknown> {
+  const remove = (): Promise<unknown> => asOutage(engine.name, () => removeLeftBoxes(engine));
+  let cleaning: Promise<unknown> | undefined;
+  return () => {
+    if (cleaning !== undefined) return cleaning;
+    cleaning = remove();
+    cleaning.then(
+      () => setTimeout(() => void remove().catch(() => undefined), secondCleaningMs).unref(),
+      () => (cleaning = undefined),
+    );
+    return cleaning;
   };
 }
 

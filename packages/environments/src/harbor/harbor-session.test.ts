@@ -162,7 +162,6 @@ describe('a verifier in the machine of the agent', () => {
       'check /tests',
       'network public',
       'in /: tests tests/test.sh',
-      'exec 0 /bin/sh -c chmod +x /tests/test.sh',
       'exec judge test.sh',
       'stop',
       'out /logs/verifier/reward.json',

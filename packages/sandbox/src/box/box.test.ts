@@ -172,7 +172,7 @@ describe.skipIf(process.platform === 'win32')('an archive', () => {
   symlinkSync('../../x', path.join(from, 'sub', 'above'));
 
   it('has the files of a folder below a prefix, without those that are left out', async () => {
-    const packed = packFolder(from, 'tests', (relative) => relative.endsWith('.log'));
+    const packed = packFolder(from, 'tests', { leaves: (relative) => relative.endsWith('.log') });
     expect((await listArchive(packed)).map(({ name, type }) => `${name} ${type}`)).toEqual([
       'tests directory',
       'tests/bytes.bin file',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
+import { forgetImage } from './build-image.js';
 import { askEngine, callEngine, checkRoom, endClient, spawnClient, type BoxEngine } from './engine.js';
 import { envArguments, execInBox, type ExecOptions, type ExecResult } from './exec-in-box.js';
 import { labelArguments, ownLabels } from './labels.js';
@@ -62,6 +63,7 @@ export async function openBox(engine: BoxEngine, options: BoxOptions): Promise<B
       signal: options.signal,
     });
   } catch (error) {
+    forgetImage(engine, options.image);
     await box.remove().catch(() => undefined);
     throw error;
   }

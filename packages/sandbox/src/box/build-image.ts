@@ -12,7 +12,8 @@ export type ImageSource =
       readonly digest: string;
     };
 
-const preparing = new WeakMap<BoxEngine, Map<string, Promise<string>>>();
+/** Images that are being prepared, and those that the engine has. */
+const prepared = new WeakMap<BoxEngine, Map<string, Promise<string>>>();
 
 /**
  * Returns the name of an image that the engine has, after it was built or pulled if necessary. Simultaneous calls for
@@ -20,15 +21,17 @@ const preparing = new WeakMap<BoxEngine, Map<string, Promise<string>>>();
  */
 export async function prepareImage(engine: BoxEngine, source: ImageSource, seconds: number): Promise<string> {
   const name = source.kind === 'named' ? source.image : `localhost/agentjet/box:${source.digest.slice(0, 32)}`;
-  const running = preparing.get(engine) ?? new Map<string, Promise<string>>();
-  preparing.set(engine, running);
-  const work =
-    running.get(name) ??
-    prepare(engine, { source, name, seconds }).finally(() => {
-      running.delete(name);
-    });
-  running.set(name, work);
+  const images = prepared.get(engine) ?? new Map<string, Promise<string>>();
+  prepared.set(engine, images);
+  const work = images.get(name) ?? prepare(engine, { source, name, seconds });
+  images.set(name, work);
+  work.catch(() => images.delete(name));
   return work;
+}
+
+/** Lets the next `prepareImage` ask the engine again, because a box could not be started from the image. */
+export function forgetImage(engine: BoxEngine, name: string): void {
+  prepared.get(engine)?.delete(name);
 }
 
 async function prepare(

@@ -29,20 +29,27 @@ const listSeconds = 60;
  * machines, of other containers, and of programs other than ours remain.
  */
 export async function removeLeftBoxes(engine: BoxEngine): Promise<number> {
-  const label = engine.name === 'podman' ? 'index .Labels' : '.Label';
-  const format = `{{.ID}} {{${label} ${JSON.stringify(ownerLabel)}}}`;
-  const list = ['ps', '--all', '--no-trunc', '--filter', `label=${ownerLabel}`, '--format', format];
-  const lines = (await askEngine(engine, list, { seconds: listSeconds })).split('\n').filter((line) => line !== '');
-  const left = lines.map(readLine).filter(({ owner }) => owner !== undefined && isDead(owner));
-  for (const { id } of left) await removeBox(engine, id);
+  const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isDead(owner));
+  for (const { name } of left) await removeBox(engine, name);
   return left.length;
 }
 
-function readLine(line: string): { readonly id: string; readonly owner: Owner | undefined } {
+type Listed = { readonly name: string; readonly owner: Owner | undefined };
+
+/** Lists all boxes of the engine, in any state. */
+export async function listBoxes(engine: BoxEngine): Promise<readonly Listed[]> {
+  const label = engine.name === 'podman' ? 'index .Labels' : '.Label';
+  const format = `{{.Names}} {{${label} ${JSON.stringify(ownerLabel)}}}`;
+  const list = ['ps', '--all', '--no-trunc', '--filter', `label=${ownerLabel}`, '--format', format];
+  const lines = (await askEngine(engine, list, { seconds: listSeconds })).split('\n').filter((line) => line !== '');
+  return lines.map(readLine);
+}
+
+function readLine(line: string): Listed {
   const at = line.indexOf(' ');
   const value = parseJsonObject(line.slice(at + 1)) as Partial<Owner> | undefined;
   const isOwner = typeof value?.pid === 'number' && typeof value.host === 'string' && typeof value.bootId === 'string';
-  return { id: line.slice(0, at), owner: isOwner ? (value as Owner) : undefined };
+  return { name: line.slice(0, at), owner: isOwner ? (value as Owner) : undefined };
 }
 
 function isDead(owner: Owner): boolean {

@@ -10,11 +10,21 @@ import tar from 'tar-stream';
 /** Returns true for a path, relative to the folder and with `/`, that stays outside. A folder ends with `/`. */
 export type Leaves = (relative: string) => boolean;
 
+export type PackOptions = {
+  readonly leaves?: Leaves;
+  /** Files that everybody may execute, by their path in the folder. */
+  readonly programs?: readonly string[];
+};
+
 /**
  * Packs a folder. Every name in the archive begins with `prefix`. Owner is root, everybody may read, and symlinks stay
  * symlinks.
  */
-export function packFolder(folder: string, prefix: string, leaves: Leaves = () => false): Readable {
+export function packFolder(
+  folder: string,
+  prefix: string,
+  { leaves = () => false, programs = [] }: PackOptions = {},
+): Readable {
   const pack = tar.pack();
   const add = async (relative: string): Promise<void> => {
     const file = path.join(folder, relative);
@@ -30,7 +40,8 @@ export function packFolder(folder: string, prefix: string, leaves: Leaves = () =
         if (!leaves(isFolder ? `${below}/` : below)) await add(below);
       }
     } else if (stat.isFile()) {
-      const entry = pack.entry({ name, type: 'file', size: stat.size, ...common(stat) });
+      const mode = common(stat).mode | (programs.includes(relative) ? 0o111 : 0);
+      const entry = pack.entry({ name, type: 'file', size: stat.size, ...common(stat), mode });
       await pipeline(createReadStream(file, { end: Math.max(0, stat.size - 1) }), entry);
     }
   };

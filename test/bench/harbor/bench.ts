@@ -1,0 +1,116 @@
+/**
+ * Does a verifier pay what it should, and nothing else? Our tasks are played by their solutions and by doing nothing, and
+ * Harbor itself plays them too. Then agents attack the verifier, calls of the engine fail at random, and processes are
+ * killed. `--only tasks,attacks` runs some parts. Without docker or podman nothing runs: see setup.sh.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { boxEngines, findBoxEngine } from '@agentjet/sandbox/boxes';
+import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { attacksFolder, listAttacks, tryAttack, type AttackModes } from './attack.js';
+import { injectFaults } from './faults.js';
+import { killPlayers } from './kills.js';
+import { measureOverhead } from './overhead.js';
+import { doNothing, openBench, playTask, readTasks, solve, tasksFolder, type Play } from './play.js';
+import { findHarbor, harborReward } from './real-harbor.js';
+
+const parts = ['tasks', 'equality', 'attacks', 'faults', 'kills', 'overhead'] as const;
+type Part = (typeof parts)[number];
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const engine = findBoxEngine(boxEngines);
+  if (typeof engine === 'string') throw new Error(`${engine}. On Debian: eval "$(sh test/bench/harbor/setup.sh)".`);
+  const only = partsOf(args);
+  const summary: Record<string, unknown> = { engine: engine.name };
+  const details: Record<string, unknown> = {};
+  if (only.includes('tasks')) Object.assign(summary, await playAll(report));
+  if (only.includes('equality')) Object.assign(summary, await compareWithHarbor(report));
+  if (only.includes('attacks')) {
+    const attacks = await attackAll(report);
+    summary['attacks'] = attacks.summary;
+    details['attacks'] = attacks.outcomes;
+  }
+  if (only.includes('faults')) {
+    const episodes = numberOption(args, '--episodes', 200);
+    const faults = numberOption(args, '--faults', 200);
+    const result = await injectFaults(await readTasks(), { episodes, faults, parallel: 4, seed: 1 });
+    const { injected, wrongRewards, finished } = result;
+    summary['faults'] = { injected, wrong_rewards: wrongRewards, finished };
+    details['faults'] = result;
+    report(`faults: ${JSON.stringify(result)}`);
+  }
+  if (only.includes('kills')) {
+    const { left, touched } = await killPlayers(numberOption(args, '--kills', 50), 1);
+    summary['left_after_kills'] = left;
+    details['boxes_of_others_touched'] = touched;
+    report(`kills: ${left} boxes left, ${touched} boxes of others touched`);
+  }
+  if (only.includes('overhead')) {
+    const overhead = await measureOverhead(numberOption(args, '--sessions', 200));
+    summary['overhead_percent'] = overhead.overheadPercent;
+    details['overhead'] = overhead;
+    report(`overhead: ${JSON.stringify(overhead)}`);
+  }
+  return { summary, details, isPart: only.length < parts.length };
+}
+
+function partsOf(args: readonly string[]): readonly Part[] {
+  const at = args.indexOf('--only');
+  if (at < 0) return parts;
+  const names = (args[at + 1] ?? '').split(',');
+  const unknown = names.find((name) => !parts.some((part) => part === name));
+  if (unknown !== undefined) throw new Error(`--only names "${unknown}"; there are ${parts.join(', ')}.`);
+  return parts.filter((part) => names.includes(part));
+}
+
+async function playAll(report: BenchOptions['report']) {
+  const environment = openBench();
+  const tasks = await readTasks();
+  const paid = { solve: 0, nothing: 0 };
+  for (const task of tasks)
+    for (const [name, play] of [
+      ['solve', solve],
+      ['nothing', doNothing],
+    ] as const satisfies readonly [string, Play][]) {
+      const { reward } = await playTask(environment, task, play);
+      if (reward >= 1) paid[name]++;
+      report(`${task.taskId}: ${name} ${reward}`);
+    }
+  return { tasks: tasks.length, solution_paid: paid.solve, nothing_paid: paid.nothing };
+}
+
+/** Counts the verdicts of Harbor that equal ours: 1 for the solution, and 0 for doing nothing. */
+async function compareWithHarbor(report: BenchOptions['report']) {
+  const harbor = await findHarbor();
+  if (typeof harbor === 'string') return { equal_to_harbor: harbor };
+  let equal = 0;
+  for (const { taskId } of await readTasks())
+    for (const [agent, expected] of [
+      ['oracle', 1],
+      ['nop', 0],
+    ] as const) {
+      const reward = await harborReward(harbor.program, path.join(tasksFolder, taskId), agent);
+      if (reward === expected) equal++;
+      report(`Harbor, ${taskId}: ${agent} ${reward}`);
+    }
+  return { equal_to_harbor: equal };
+}
+
+async function attackAll(report: BenchOptions['report']) {
+  const outcomes: Record<string, AttackModes> = {};
+  for (const name of listAttacks()) {
+    const modes = await tryAttack(readFileSync(path.join(attacksFolder, name), 'utf8'));
+    outcomes[name] = modes;
+    const paidIn = Object.entries(modes).flatMap(([mode, { isPaid }]) => (isPaid ? [mode] : []));
+    report(`attack ${name}: paid ${paidIn.join(', ') || 'never'}`);
+  }
+  const paid = (mode: keyof AttackModes): number =>
+    Object.values(outcomes).filter((modes) => modes[mode].isPaid).length;
+  const summary = {
+    tried: Object.keys(outcomes).length,
+    paid_unguarded: paid('unguarded'),
+    paid_separate: paid('separate'),
+    paid_shared: paid('shared'),
+  };
+  return { summary, outcomes };
+}

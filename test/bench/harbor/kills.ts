@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '@agentjet/core';
+import { boxEngines, findBoxEngine, listBoxes, openBox, removeLeftBoxes } from '@agentjet/sandbox/boxes';
+
+/** Kills processes that play episodes, and counts the boxes that remain after the next start. */
+
+const firstMs = 3000;
+const spanMs = 12_000;
+
+export async function killPlayers(
+  kills: number,
+  seed: number,
+): Promise<{ readonly left: number; readonly touched: number }> {
+  const engine = findBoxEngine(boxEngines);
+  if (typeof engine === 'string') throw new Error(engine);
+  const random = createRandom(seed);
+  const others = await openBox(engine, { image: 'localhost/ajet-base:1', networks: ['none'], lifeSeconds: 36_000 });
+  let left = 0;
+  let touched = 0;
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'player.ts')], {
+        stdio: 'inherit',
+      });
+      await sleep(firstMs + random.int(spanMs));
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      await removeLeftBoxes(engine);
+      await sleep(2000); // a client of the killed process may still be starting a box
+      await removeLeftBoxes(engine);
+      const boxes = (await listBoxes(engine)).map(({ name }) => name);
+      left += boxes.filter((name) => name !== others.name).length;
+      if (!boxes.includes(others.name)) touched++;
+    }
+  } finally {
+    await others.remove();
+  }
+  return { left, touched };
+}
