@@ -98,6 +98,7 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
     reward: after?.['reward_mean'],
     episodes: 2,
     failed_episodes: 0,
+    tasks: [{ trials: 1 }, { trials: 1 }],
   });
 
   const list = await runAjet(folder, ['inspect', run]);

@@ -1,4 +1,4 @@
-import { AgentJetError, AgentJetJob } from 'agentjet';
+import { AgentJetError, AgentJetJob, type Evaluation } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { EvalFlags } from '../program.js';
@@ -23,8 +23,11 @@ export async function runEvaluation(flags: EvalFlags, overrides: readonly string
         success_interval: [evaluation.interval.low, evaluation.interval.high],
         ...toKindsJson(evaluation),
         reward: evaluation.rewardMean,
+        ...passesOf(evaluation),
         episodes: evaluation.episodes,
         failed_episodes: evaluation.failedEpisodes,
+        ...(evaluation.unscoredEpisodes !== undefined && { unscored_episodes: evaluation.unscoredEpisodes }),
+        tasks: evaluation.scores.map(({ taskId, successes, trials }) => ({ task_id: taskId, successes, trials })),
         seconds: Math.round(evaluation.seconds * 1000) / 1000,
       });
       if (evaluation.failedEpisodes === evaluation.episodes) {
@@ -36,4 +39,9 @@ export async function runEvaluation(flags: EvalFlags, overrides: readonly string
       return 0;
     },
   );
+}
+
+/** The shares of tasks that were solved at least once and each time, if every task was tried several times. */
+function passesOf({ passes }: Evaluation): Readonly<Record<string, number>> {
+  return passes === undefined ? {} : { [`pass_at_${passes.episodesPerTask}`]: passes.any, all_pass: passes.all };
 }
