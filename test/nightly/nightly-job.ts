@@ -38,6 +38,7 @@ export const jobs = {
   gguf: 'Are GGUF files read as the reference reads them, and does llama.cpp answer with our exports as we do?',
   real: 'Does a real language model learn in the tutorials with SmolLM2, one seed of each?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
+  harbor: 'Are tasks of Harbor paid as Harbor pays them, and neither attacks, faults nor kills change that?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;
 

@@ -66,9 +66,8 @@ async function verifyNaively(session: Session, { metadata }: Task): Promise<numb
       content: readFileSync(path.join(folder, 'tests', name), 'utf8'),
     });
   await session.call?.('bash', { command: 'chmod +x /tests/test.sh; /tests/test.sh > /dev/null 2>&1' });
-  const read = await session.call?.('bash', {
-    command: 'cat /logs/verifier/reward.json 2> /dev/null || cat /logs/verifier/reward.txt',
-  });
+  const json = await session.call?.('read', { path: '/logs/verifier/reward.json' });
+  const read = json?.isError === true ? await session.call?.('read', { path: '/logs/verifier/reward.txt' }) : json;
   const value = parseJson(read?.text.trim() ?? '');
   const reward = isJsonObject(value) ? value['reward'] : value;
   return typeof reward === 'number' ? reward : undefined;

@@ -170,6 +170,9 @@ describe.skipIf(process.platform === 'win32')('an archive', () => {
   symlinkSync('bytes.bin', path.join(from, 'inside'));
   symlinkSync('/etc/passwd', path.join(from, 'outside'));
   symlinkSync('../../x', path.join(from, 'sub', 'above'));
+  symlinkSync('..', path.join(from, 'sub', 'up'));
+  // `up` is the folder itself, so this one leaves it.
+  symlinkSync('up/../secret', path.join(from, 'sub', 'around'));
 
   it('has the files of a folder below a prefix, without those that are left out', async () => {
     const packed = packFolder(from, 'tests', { leaves: (relative) => relative.endsWith('.log') });
@@ -181,6 +184,8 @@ describe.skipIf(process.platform === 'win32')('an archive', () => {
       'tests/outside symlink',
       'tests/sub directory',
       'tests/sub/above symlink',
+      'tests/sub/around symlink',
+      'tests/sub/up symlink',
     ]);
   });
 
@@ -193,8 +198,9 @@ describe.skipIf(process.platform === 'win32')('an archive', () => {
       'app/out/inside',
       'app/out/sub',
       'app/out/sub/left.log',
+      'app/out/sub/up',
     ]);
-    expect(refused).toEqual(['from/outside', 'from/sub/above']);
+    expect(refused).toEqual(['from/outside', 'from/sub/above', 'from/sub/around']);
     const one = cleanArchive(packFile('f', 'text', 0o4755), { target: 'a/b', mostBytes: 100 });
     expect(await readOnlyFile(one.stream, 100).then(String)).toBe('text');
   });

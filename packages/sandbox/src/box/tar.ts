@@ -147,8 +147,17 @@ function isHarmless({ type, linkname, name }: tar.Header, below: string): boolea
   if (name.split('/').includes('..')) return false;
   if (type === 'file' || type === 'directory') return true;
   if (type === 'link') return typeof linkname === 'string' && !linkname.split('/').includes('..');
-  if (type !== 'symlink' || typeof linkname !== 'string' || below === '') return false;
-  return !path.posix.isAbsolute(linkname) && isInside(path.posix.join(path.posix.dirname(below), linkname));
+  return type === 'symlink' && typeof linkname === 'string' && below !== '' && staysInside(linkname, below);
+}
+
+/**
+ * Whether a symlink at `below` stays in the archive. ".." may only come first: after a name, which may be another link,
+ * it could lead anywhere.
+ */
+function staysInside(linkname: string, below: string): boolean {
+  const [, up = '', rest = ''] = /^((?:\.{1,2}(?:\/+|$))*)(.*)$/s.exec(linkname) ?? [];
+  if (rest.startsWith('/') || rest.split('/').includes('..')) return false;
+  return isInside(path.posix.join(path.posix.dirname(below), up));
 }
 
 const isInside = (relative: string): boolean => relative !== '..' && !relative.startsWith('../');

@@ -1,11 +1,4 @@
-# Every Python of the machine loads this first.
-for folder in $(python3 -c 'import sys; print(" ".join(p for p in sys.path if p.startswith("/usr")))'); do
-  mkdir -p "$folder"
-  echo 'import os
-try:
-  open("/app/answer.txt", "w").write(open("/tests/secret.txt").read())
-except OSError: pass
-os._exit(0)' > "$folder/sitecustomize.py"
-done
-echo x > /app/answer.txt
-(while true; do cp /tests/secret.txt /app/answer.txt; done) > /dev/null 2>&1 &
+# Every Python of the machine loads this first. It succeeds, and a process copies the secret.
+folder=$(python3 -c 'import sys; print([p for p in sys.path if p.startswith("/usr") and not p.endswith(".zip")][0])')
+printf 'import os\nos._exit(0)\n' > "$folder/sitecustomize.py"; rm -f /etc/python3*/sitecustomize.py
+(until [ -s /tests/secret.txt ] && cp /tests/secret.txt /app/answer.txt; do sleep 0.02; done) > /dev/null 2>&1 &
