@@ -24,7 +24,11 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const summary: Record<string, unknown> = { engine: engine.name };
   const details: Record<string, unknown> = {};
   if (only.includes('tasks')) Object.assign(summary, await playAll(report));
-  if (only.includes('equality')) Object.assign(summary, await compareWithHarbor(report));
+  if (only.includes('equality')) {
+    const compared = await compareWithHarbor(report);
+    Object.assign(summary, compared.summary);
+    details['harbor'] = compared.verdicts;
+  }
   if (only.includes('attacks')) {
     const attacks = await attackAll(report);
     summary['attacks'] = attacks.summary;
@@ -79,11 +83,15 @@ async function playAll(report: BenchOptions['report']) {
   return { tasks: tasks.length, solution_paid: paid.solve, nothing_paid: paid.nothing };
 }
 
-/** Counts the verdicts of Harbor that equal ours: 1 for the solution, and 0 for doing nothing. */
+/**
+ * Counts the verdicts of Harbor that equal ours: 1 for the solution, and 0 for doing nothing. Harbor's provider for podman
+ * refuses tasks without a network.
+ */
 async function compareWithHarbor(report: BenchOptions['report']) {
   const harbor = await findHarbor();
-  if (typeof harbor === 'string') return { equal_to_harbor: harbor };
+  if (typeof harbor === 'string') return { summary: { equal_to_harbor: harbor }, verdicts: {} };
   let equal = 0;
+  const verdicts: Record<string, number | string> = {};
   for (const { taskId } of await readTasks())
     for (const [agent, expected] of [
       ['oracle', 1],
@@ -91,9 +99,10 @@ async function compareWithHarbor(report: BenchOptions['report']) {
     ] as const) {
       const reward = await harborReward(harbor.program, path.join(tasksFolder, taskId), agent);
       if (reward === expected) equal++;
+      verdicts[`${taskId} ${agent}`] = reward;
       report(`Harbor, ${taskId}: ${agent} ${reward}`);
     }
-  return { equal_to_harbor: equal };
+  return { summary: { equal_to_harbor: equal }, verdicts };
 }
 
 async function attackAll(report: BenchOptions['report']) {

@@ -44,7 +44,8 @@ export async function harborReward(program: string, task: string, agent: 'oracle
     await run(program, args, { env, maxBuffer: 2 ** 26, timeout: 600_000 });
     return rewardOf(await readResult(trials));
   } catch (error) {
-    return String(error).slice(0, 300);
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error);
+    return said.trim().split('\n').slice(-3).join(' ');
   } finally {
     await rm(trials, { recursive: true, force: true });
   }
