@@ -16,9 +16,11 @@ function compareVersions(a: string, b: string): number {
   return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-/** Returns versions that have results, oldest first. */
+/** Returns versions that have results, oldest first. Files in the folder, such as a log, do not count. */
 export function listVersions(dir = resultsDir): readonly string[] {
-  return existsSync(dir) ? readdirSync(dir).toSorted(compareVersions) : [];
+  if (!existsSync(dir)) return [];
+  const folders = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.map(({ name }) => name).toSorted(compareVersions);
 }
 
 export function readResults(version: string, dir = resultsDir): readonly CellResult[] {

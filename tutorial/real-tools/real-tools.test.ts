@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { AnswerJudge } from '../math-agent/answer-judge.js';
 import { callCalculator, problem } from '../math-agent/scripted-problem.js';
 import { maxCalls } from './agent.js';
@@ -26,4 +29,10 @@ it('is wrong if the model answers in words, and gives up after three calls', asy
   const { tuner, engine } = openScriptedEpisode({ replies: [callCalculator('1 + 1')] });
   await expect(solveProblem(problem, tuner)).rejects.toThrow(/[Rr]ecursion/);
   expect(engine.requests).toHaveLength(maxCalls);
+});
+
+it('trains the longest conversation that the model can have', () => {
+  const text = readFileSync(path.join(import.meta.dirname, 'real_tools.yaml'), 'utf8');
+  const { data, rollout } = (parse(text) as { ajet: Record<string, Record<string, number>> }).ajet;
+  expect(Number(data?.['max_prompt_length']) + Number(data?.['max_response_length'])).toBe(rollout?.['max_model_len']);
 });

@@ -79,13 +79,14 @@ def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
 
 def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     data, runs = folder / "data", folder / "runs"
+    environment = dict(os.environ)  # before the tasks import PyTorch, which names a folder of compiled code for all runs
     tasks.write(args.task, data, BATCH * args.steps, args.seed)
     config = folder / "real.yaml"
     config.write_text(ajet_config(args, data, runs))
     begin = time.perf_counter()
     log = (folder / "log.txt").open("w")
     start = start_swarm if args.way == "swarm" else start_run
-    processes = start(shlex.split(args.ajet), config, log)
+    processes = start(shlex.split(args.ajet), config, log, environment)
     rows: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
     startup = None
@@ -112,20 +113,20 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     }
 
 
-def start_run(ajet: list[str], config: Path, log: IO[str]) -> list[subprocess.Popen[str]]:
-    return [subprocess.Popen([*ajet, "--conf", str(config)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)]
+def start_run(ajet: list[str], config: Path, log: IO[str], environment: dict[str, str]) -> list[subprocess.Popen[str]]:
+    return [subprocess.Popen([*ajet, "--conf", str(config)], stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)]
 
 
-def start_swarm(ajet: list[str], config: Path, log: IO[str]) -> list[subprocess.Popen[str]]:
+def start_swarm(ajet: list[str], config: Path, log: IO[str], environment: dict[str, str]) -> list[subprocess.Popen[str]]:
     """Starts a server that trains, and a second process that runs the agents."""
     served = [*ajet, "swarm", "serve", "--port=0", "--conf", str(config), "--json"]
-    server = subprocess.Popen(served, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
+    server = subprocess.Popen(served, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, start_new_session=True)
     assert server.stdout is not None
     address = json.loads(next(line for line in server.stdout if line.startswith("{")))
     threading.Thread(target=lambda: log.writelines(server.stdout or ()), daemon=True).start()  # a full pipe would stop the server
     agents = [*ajet, "swarm", "run", "--server", address["url"], "--conf", str(config)]
-    environment = {**os.environ, "AJET_SWARM_KEY": address["key"]}
-    return [server, subprocess.Popen(agents, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)]
+    with_key = {**environment, "AJET_SWARM_KEY": address["key"]}
+    return [server, subprocess.Popen(agents, stdout=log, stderr=subprocess.STDOUT, env=with_key, start_new_session=True)]
 
 
 def step_seconds(row: dict[str, Any]) -> float:
