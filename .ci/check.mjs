@@ -1,5 +1,6 @@
 // `npm run check` checks types, lint, unused exports and boundaries. Boundaries are the arrows between packages and the
 // files that each package publishes. With `--words [--json]` it only lists awkward phrases.
+import './refuse-old-node.mjs';
 import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 

@@ -1,5 +1,6 @@
 // Links our own packages into node_modules, as npm does. If `git pull` brings a new package, the build works without
 // `npm install`.
+import './refuse-old-node.mjs';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,6 +1,7 @@
 // `npm run packages` generates everything that depends on the list of our packages: references and paths for the
 // compiler, and the lists in AGENTS.md. With `--check` it writes nothing, and fails if something is
 // stale. A new package is a folder with a package.json, and a line in .ci/arrows.mjs.
+import './refuse-old-node.mjs';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { adapterArrows, arrows } from './arrows.mjs';

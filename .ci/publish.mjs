@@ -1,5 +1,6 @@
 // `node .ci/publish.mjs [--registry <url>] [--first <n>] [--json]` publishes our packages, each after the packages that
 // it uses. It skips a version that the registry already has, so running it again finishes an interrupted publication.
+import './refuse-old-node.mjs';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

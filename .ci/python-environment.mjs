@@ -1,4 +1,5 @@
 // Makes a virtual environment with pinned requirements once: <folder>/.venv, from <folder>/requirements.txt.
+import './refuse-old-node.mjs';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,15 +1,9 @@
 // Prepares what `npm start` and `npm test` need: installed packages and a build. A second run does nothing.
+import './refuse-old-node.mjs';
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isInstalled, rememberInstalled, root } from './installed.mjs';
-
-function refuseOldNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  console.error(`AgentJet needs Node 20.19 or newer; this is ${process.versions.node}.`);
-  process.exit(1);
-}
 
 /** Shows that a command still runs: the seconds on a terminal, a line every 20 seconds elsewhere. Returns its end. */
 function showProgress(label) {
@@ -68,7 +62,6 @@ async function install() {
   rememberInstalled();
 }
 
-refuseOldNode();
 await install();
 await run('Building ...', process.execPath, [
   path.join(root, 'node_modules/turbo/bin/turbo'),

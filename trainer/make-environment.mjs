@@ -3,6 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`AgentJet needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  process.exit(1);
+}
+
 const cpuIndex = 'https://download.pytorch.org/whl/cpu';
 const oldest = [3, 10];
 

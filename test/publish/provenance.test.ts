@@ -10,7 +10,7 @@ let dir = '';
 /** Makes a repository with one package, and an npm that only notes what it would publish. */
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), 'provenance-'));
-  for (const name of ['publish.mjs', 'workspaces.mjs'])
+  for (const name of ['publish.mjs', 'workspaces.mjs', 'refuse-old-node.mjs'])
     cpSync(path.join(root, '.ci', name), path.join(dir, '.ci', name));
   writeFileSync(path.join(dir, '.ci/arrows.mjs'), 'export const arrows = {};\n');
   mkdirSync(path.join(dir, 'packages/one'), { recursive: true });

@@ -15,7 +15,7 @@ export { loadCheckpoint, type TrainingRun, type TrainingRunOptions, withTraining
 export { withRate } from './training/auto-rate.js';
 export { checkKeepBest, checkServedStart, checkStart } from './training/check-start.js';
 export { EmptySteps } from './training/empty-steps.js';
-export { silenceOf } from './training/with-stall-notice.js';
+export { silenceOf, unawaitedIn } from './training/with-stall-notice.js';
 export { watchSteps, type WatchedSteps } from './training/watch-steps.js';
 export { findRun, openFolderAgain, recordChanges } from './training/resume-run.js';
 export { StepObserver } from './training/step-observer.js';

@@ -19,7 +19,7 @@ export function userFrames(stack: string | undefined): readonly string[] {
   const isPlace = (line: string): boolean => /:\d+:\d+\)?$/.test(line);
   const isUsers = (line: string): boolean =>
     isPlace(line) &&
-    !/node:|node_modules|<anonymous>/.test(line) &&
+    !/node:|node_modules|<anonymous>:\d/.test(line) &&
     !ourFolders.some((folder) => line.includes(folder));
   return framesOf(stack).filter(isUsers).slice(0, 5);
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -87,10 +87,12 @@ describe('a folder without node_modules', () => {
   const root = path.resolve(import.meta.dirname, '../../..');
   const project = mkdtempSync(path.join(tmpdir(), 'bare-'));
 
-  function load(file: string): { readonly stdout: string; readonly stderr: string } {
+  function load(...files: readonly string[]): { readonly stdout: string; readonly stderr: string } {
     const script = `
       import { importUserModule } from ${JSON.stringify(path.join(import.meta.dirname, 'user-module.ts'))};
-      console.log(await importUserModule(${JSON.stringify(`${file}->found`)}, ${JSON.stringify(project)}).catch((error) => error.message));`;
+      delete process.env.TSX_TSCONFIG_PATH;
+      for (const file of ${JSON.stringify(files)})
+        console.log(await importUserModule(file + '->found', ${JSON.stringify(project)}).catch((error) => error.message));`;
     const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
     return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
       cwd: root,
@@ -131,6 +133,34 @@ describe('a folder without node_modules', () => {
   it('still shows the warnings of its code', () => {
     writeFileSync(path.join(project, 'warns.ts'), "process.emitWarning('old key');\nexport const found = 1;\n");
     expect(load('warns.ts').stderr).toContain('Warning: old key');
+  });
+
+  it('says in which file and line a module fails to load', () => {
+    const fails = {
+      'throws.ts': ["type Line = 1;\n\nexport const found = JSON.parse('{') as Line;\n", 'throws.ts:3:'],
+      'classic.cjs': ['// first\nexports.found = undefined.b;\n', 'classic.cjs:2:'],
+      'absent.ts': ["// first\nimport { found } from './gone.js';\nexport { found };\n", 'absent.ts:2'],
+      'unnamed.ts': ["// first\nimport { gone } from './typed.js';\nexport const found = gone;\n", 'unnamed.ts:2'],
+      'cut.ts': ['export const found = (;\n', 'cut.ts:1:'],
+      'text.ts': ["throw 'no key';\nexport const found = 1;\n", 'no key\n    thrown by'],
+    };
+    writeFileSync(path.join(project, 'typed.ts'), 'export const found = 1;\n');
+    for (const [name, [text = '']] of Object.entries(fails)) writeFileSync(path.join(project, name), text);
+    const { stdout } = load(...Object.keys(fails));
+    for (const [, place] of Object.values(fails)) expect(stdout).toContain(place);
+  });
+
+  it('has the path aliases of the nearest tsconfig.json, in any working directory', () => {
+    const files = {
+      'tsconfig.json': '{ "compilerOptions": { "paths": { "@/*": ["./lib/*"] } } }',
+      'lib/thing.ts': 'export const found: string = "the alias";\n',
+      'src/flow.ts': "export { found } from '@/thing';\n",
+    };
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(project, 'aliased', name)), { recursive: true });
+      writeFileSync(path.join(project, 'aliased', name), text);
+    }
+    expect(load('aliased/src/flow.ts')).toMatchObject({ stdout: 'the alias\n', stderr: '' });
   });
 
   it('is still named where a package is found nowhere', () => {

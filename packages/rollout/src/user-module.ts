@@ -3,7 +3,7 @@ import module from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@agentjet/core';
-import { withUserFrames } from './user-frames.js';
+import { describeLoadFailure } from './load-failure.js';
 
 /**
  * Loads the export that a configuration names as `path/file.ts->Export` (`->default` for a default export), relative to
@@ -61,17 +61,30 @@ type UserModuleHooks = {
 /** The type of `node:module` with `registerHooks`. The installed types are those of Node 20, which lack it. */
 type MaybeSynchronous = { readonly registerHooks?: (hooks: { readonly resolve: unknown }) => unknown };
 
-let isRegistered = false;
+/** The settings of the compiler that are registered. An empty name means those of the working directory, if any. */
+const registered = new Set<string>();
 
-/** Loads the compiler together with the first module of a user, so programs without user modules do not load it. */
-async function registerTypeScript(): Promise<void> {
+/**
+ * Loads the compiler together with the first module of a user, so programs without user modules do not load it. Path
+ * aliases are those of the tsconfig.json that is nearest to the module, in any working directory.
+ */
+async function registerTypeScript(file: string): Promise<void> {
   const { register } = await import('tsx/esm/api');
-  if (isRegistered) return;
-  isRegistered = true;
+  const tsconfig = process.env['TSX_TSCONFIG_PATH'] === undefined ? nearestTsconfig(path.dirname(file)) : undefined;
+  const name = tsconfig ?? '';
+  if (registered.has(name)) return;
   // Node calls hooks in the reverse order of their registration, so our hook also handles the requests of tsx.
-  await registerHooks({ parentURL: import.meta.url });
-  register();
+  if (registered.size === 0) await registerHooks({ parentURL: import.meta.url });
+  registered.add(name);
+  register(tsconfig === undefined ? {} : { tsconfig });
   process.setSourceMapsEnabled(true);
+}
+
+function nearestTsconfig(dir: string): string | undefined {
+  const file = path.join(dir, 'tsconfig.json');
+  if (existsSync(file)) return file;
+  const parent = path.dirname(dir);
+  return parent === dir ? undefined : nearestTsconfig(parent);
 }
 
 /**
@@ -89,10 +102,12 @@ async function registerHooks(data: { readonly parentURL: string }): Promise<void
 }
 
 async function load(fullPath: string, named: string): Promise<Readonly<Record<string, unknown>>> {
-  await registerTypeScript();
+  await registerTypeScript(fullPath);
   try {
     return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new ConfigError('module_failed', withUserFrames(`${named} could not be loaded`, error), { cause: error });
+    throw new ConfigError('module_failed', describeLoadFailure(`${named} could not be loaded`, error, fullPath), {
+      cause: error,
+    });
   }
 }

@@ -2,7 +2,7 @@ import type { Task } from '@agentjet/core';
 import { type TaskReader, samplingDefaults } from '@agentjet/rollout';
 import type { JobListener } from '@agentjet/records';
 import { readTasks } from '@agentjet/inputs';
-import { runPhase, type RolloutContext, wrapModels, silenceOf } from '@agentjet/local-run';
+import { runPhase, type RolloutContext, wrapModels, silenceOf, unawaitedIn } from '@agentjet/local-run';
 import { TranscriptRecorder } from './transcript-recorder.js';
 
 export type DebugResult = { readonly episodes: number; readonly failedEpisodes: number };
@@ -52,11 +52,13 @@ export async function debugJob(
     },
   );
   const episodes = groups.flatMap((group) => group.episodes);
-  const calls = episodes.reduce(
-    (sum, episode) => sum + episode.calls.answered + episode.calls.failed + episode.calls.aborted,
-    0,
-  );
+  const calls = episodes.reduce((sum, { calls }) => sum + calls.answered + calls.failed + calls.aborted, 0);
   if (calls === 0 && episodes.some(({ status }) => status === 'completed'))
-    emit({ type: 'notice', message: silenceOf(config.trainableTargets) });
+    emit({
+      type: 'notice',
+      message: silenceOf(config.trainableTargets, {
+        unawaited: episodes.map(unawaitedIn).find((message) => message !== undefined),
+      }),
+    });
   return { episodes: episodes.length, failedEpisodes: episodes.filter(({ status }) => status === 'failed').length };
 }

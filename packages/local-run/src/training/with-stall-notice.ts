@@ -1,4 +1,5 @@
 import type { JobListener } from '@agentjet/records';
+import type { Episode } from '@agentjet/rollout';
 
 /**
  * Reports, once each, a run that looks busy but learns nothing: a first step without a call to a tuned model, and a
@@ -7,6 +8,7 @@ import type { JobListener } from '@agentjet/records';
  */
 export function withStallNotice(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0, untrained: 0 };
+  let unawaited: string | undefined;
   let isFirst = true;
   return (event) => {
     emit(event);
@@ -14,22 +16,34 @@ export function withStallNotice(emit: JobListener, trainableTargets: readonly st
       counts.completed += event.episode.status === 'completed' ? 1 : 0;
       counts.calls += event.episode.stats.calls;
       counts.untrained += event.episode.calls.untrained;
+      unawaited ??= unawaitedIn(event.episode);
     }
     if (event.type !== 'step_finished' || !isFirst) return;
     isFirst = false;
     if (counts.completed === 0 || event.metrics['policy_version'] !== 0) return;
-    if (counts.calls === 0) return emit({ type: 'notice', message: silenceOf(trainableTargets, counts.untrained) });
+    if (counts.calls === 0)
+      return emit({ type: 'notice', message: silenceOf(trainableTargets, { untrained: counts.untrained, unawaited }) });
     const reason = reasonOf(event.metrics);
     if (reason !== undefined) emit({ type: 'notice', message: `Step ${event.step} changed nothing: ${reason}` });
   };
 }
 
 /** Returns the advice if no agent called a tuned model with a call that is trained. */
-export function silenceOf(targets: readonly string[] | null, untrained = 0): string {
+export function silenceOf(
+  targets: readonly string[] | null,
+  { untrained = 0, unawaited }: { readonly untrained?: number; readonly unawaited?: string | undefined } = {},
+): string {
+  if (unawaited !== undefined)
+    return `No call of a tuned model was answered, because the workflow returned too early. ${unawaited}`;
   if (untrained > 0)
     return `All ${untrained} calls of tuned models were marked as not trained, so there is nothing to learn from. See the header x-ajet-train, and the names in rollout.untrained_models.`;
   const named = targets === null ? '' : `, which is [${targets.join(', ')}],`;
   return `No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent's model from asModel(tuner, { agentName }), and see that trainable_targets${named} names its target: its targetTag, or its agentName if it has no targetTag.`;
+}
+
+/** Returns the message about a call that was running when the workflow returned. */
+export function unawaitedIn({ swallowedErrors = [] }: Pick<Episode, 'swallowedErrors'>): string | undefined {
+  return swallowedErrors.find(({ code }) => code === 'unawaited')?.message;
 }
 
 function reasonOf({

@@ -5,6 +5,8 @@ import { createTuner } from '../tuner.js';
 import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
 import { openLife, type EpisodeLife } from './episode-life.js';
 import { openRecord, type OpenRecord, type Recorded, type RecordOptions } from './episode-record.js';
+import { RunningCalls } from './running-calls.js';
+import type { SwallowedError } from './swallowed-errors.js';
 import { WaitClock } from './wait-clock.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
@@ -30,6 +32,8 @@ export type OpenEpisode = EpisodeLife &
     readonly within: <T>(work: () => T) => T;
     /** The environment sessions that the episode's tuners opened. */
     readonly sessions: Pick<EpisodeSessions, 'evaluate' | 'close'>;
+    /** Call this when the workflow returns. Calls that are still running are then listed as swallowed errors. */
+    readonly noteReturn: () => readonly SwallowedError[];
     /** Ends the episode and returns its record. A second call returns the same record. */
     readonly finish: () => OpenEpisodeRecord;
   };
@@ -79,9 +83,11 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const spans = new Spans();
   const targets = new Set<string>();
   const agents = new Set<string>();
+  const running = new RunningCalls();
+  let unawaited: readonly SwallowedError[] = [];
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
-    const model = measured(recorder.createModel(agent), clock);
+    const model = running.watch(measured(recorder.createModel(agent), clock), agent.agentName);
     return wrap === undefined ? model : wrap(model, agent);
   };
   const untrained = new UntrainedCalls(recorder.noteCall, clock);
@@ -122,7 +128,8 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         reward: (value, to) => turnRewards.give(value, to),
       }),
     lostTo: recorder.lostTo,
-    swallowed: recorder.swallowed,
+    swallowed: (episodeError) => [...recorder.swallowed(episodeError), ...unawaited],
+    noteReturn: () => (unawaited = running.read()),
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,

@@ -109,7 +109,8 @@ async function settle(
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
-    const output = checkOutput(returned, open.targets, options.policyNames);
+    const [unawaited] = open.noteReturn();
+    const output = checkOutput(returned, { targets: open.targets, policyNames: options.policyNames, unawaited });
     hasReturned = true;
     const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);
     const ask = (signal: AbortSignal): Promise<Verdict> =>

@@ -109,3 +109,30 @@ it('a call that its caller aborted is not one, and neither is one that the episo
   expect(failed.status).toBe('failed');
   expect(failed.swallowedErrors).toMatchObject([{ message: expect.stringContaining('no messages'), times: 1 }]);
 });
+
+it('a call that is still running when the workflow returns is listed, because its await may be missing', async () => {
+  const { status, swallowedErrors } = await run(async (_task, tuner) => {
+    void swallow(openModel(tuner).generate({ messages }));
+    return { reward: 0 };
+  });
+  expect(status).toBe('completed');
+  expect(swallowedErrors).toEqual([
+    {
+      agentName: 'a',
+      code: 'unawaited',
+      message: expect.stringMatching(/running.*Is an await missing/),
+      times: 1,
+    },
+  ]);
+});
+
+it('a field that is a Promise is refused by name, with the call that it waits for', async () => {
+  const episode = await run(async (_task, tuner) => {
+    const answer = openModel(tuner).generate({ messages });
+    return { reward: answer.then(() => 1) as unknown as number };
+  });
+  expect(episode).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringMatching(/returned reward as a Promise\. Await it: .*this call was running/) },
+  });
+});

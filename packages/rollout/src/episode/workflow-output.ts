@@ -1,3 +1,4 @@
+import type { SwallowedError } from './swallowed-errors.js';
 import { isJsonObject, isReward, rewardRange, WorkflowError, type WorkflowOutput } from '@agentjet/core';
 
 /** The checked output of a workflow. A null `reward` means that the judge is asked. */
@@ -5,16 +6,14 @@ export type CheckedOutput = Required<WorkflowOutput>;
 
 /**
  * Checks the output of a workflow. Throws WorkflowError `bad_output`, which names the field and the value seen.
- * `targets` are the targets of the episode's agents. `policyNames` are further names that rewards may use.
+ * `targets` are the targets of the episode's agents. `policyNames` are further names that rewards may use. `unawaited`
+ * is a model call that is still running.
  */
-export function checkOutput(
-  value: unknown,
-  targets: ReadonlySet<string>,
-  policyNames: readonly string[] = [],
-): CheckedOutput {
+export function checkOutput(value: unknown, { targets, policyNames = [], unawaited }: OutputContext): CheckedOutput {
   if (!isJsonObject(value)) {
     throw badOutput(`returned ${show(value)}`, 'Return an object such as { reward: 1 }.');
   }
+  requireAwaited(value, unawaited);
   const output: WorkflowOutput = value;
   return {
     reward: checkReward(output.reward),
@@ -23,6 +22,20 @@ export function checkOutput(
     metadata: checkMetadata(output.metadata),
     logMetrics: checkLogMetrics(output.logMetrics),
   };
+}
+
+type OutputContext = {
+  readonly targets: ReadonlySet<string>;
+  readonly policyNames?: readonly string[] | undefined;
+  readonly unawaited?: SwallowedError | undefined;
+};
+
+/** Refuses a Promise as a field, because only the returned object itself is awaited. */
+function requireAwaited(output: Readonly<Record<string, unknown>>, unawaited: SwallowedError | undefined): void {
+  const [name] = Object.entries(output).find(([, value]) => value instanceof Promise) ?? [];
+  if (name === undefined) return;
+  const place = unawaited === undefined ? '' : ` ${unawaited.message}`;
+  throw badOutput(`returned ${name} as a Promise`, `Await it: { ${name}: await ... }.${place}`);
 }
 
 function checkReward(reward: unknown): number | null {

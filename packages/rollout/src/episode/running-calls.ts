@@ -1,0 +1,40 @@
+import type { ChatModel } from '@agentjet/core';
+import { userFrames } from '../user-frames.js';
+import type { SwallowedError } from './swallowed-errors.js';
+
+type RunningCall = { readonly agentName: string; readonly begun: Error };
+
+/** Knows which model calls of an episode are running, so that a forgotten `await` can be reported with its line. */
+export class RunningCalls {
+  readonly #running = new Set<RunningCall>();
+
+  watch(model: ChatModel, agentName: string): ChatModel {
+    return {
+      ...model,
+      generate: async (request, options) => {
+        const call = { agentName, begun: new Error('begun here') };
+        this.#running.add(call);
+        try {
+          return await model.generate(request, options);
+        } finally {
+          this.#running.delete(call);
+        }
+      },
+    };
+  }
+
+  /** Lists the running calls as calls that fail unnoticed. Call it when the workflow has returned. */
+  read(): readonly SwallowedError[] {
+    return [...this.#running].map(({ agentName, begun }) => ({
+      agentName,
+      code: 'unawaited',
+      message: `The workflow returned while this call was running, so its answer is lost. Is an await missing?${placeOf(begun)}`,
+      times: 1,
+    }));
+  }
+}
+
+function placeOf({ stack }: Error): string {
+  const [frame] = userFrames(stack);
+  return frame === undefined ? '' : ` The call began ${frame.trim()}`;
+}
