@@ -50,6 +50,9 @@ it.each(workspaces())('$dir says what a published package says', ({ dir, manifes
     type: 'module',
     engines: { node: '>=20.19' },
     exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+    // The older way of resolving, `moduleResolution: node`, does not read "exports".
+    main: './dist/index.js',
+    types: './dist/index.d.ts',
   });
   expect(manifest.description).toMatch(/^[A-Z].*\.$/);
   expect(manifest.files).toEqual(
@@ -59,7 +62,25 @@ it.each(workspaces())('$dir says what a published package says', ({ dir, manifes
   const build = dir === 'packages/studio' ? 'tsc -b && node page/build.mjs' : 'tsc -b';
   // `agentjet` also brings the pages and the skills, so that an assistant reads those of its version.
   const docs = dir === 'packages/agentjet' ? ' --docs' : '';
-  expect(manifest.scripts).toEqual({ build, prepack: `${build} && node ${upwards}${docs}` });
+  const commonjs = dir.startsWith('adapters/') ? ' && node ../../.ci/commonjs-types.mjs' : '';
+  expect(manifest.scripts).toEqual({ build, prepack: `${build}${commonjs} && node ${upwards}${docs}` });
+});
+
+it.each(workspaces().filter(({ dir }) => dir.startsWith('adapters/')))(
+  '$dir has declarations for users whose files are CommonJS',
+  ({ manifest }) => {
+    expect(manifest.exports['.']).toMatchObject({
+      require: { types: './dist/commonjs/index.d.ts', default: './dist/index.js' },
+    });
+  },
+);
+
+it.each(workspaces())('$dir names its entry points for the older way of resolving', ({ manifest }) => {
+  const doors = Object.entries(manifest.exports).filter(([door, to]) => door !== '.' && typeof to === 'object');
+  const typesOf = (to: unknown): unknown => (to as { readonly types: string }).types;
+  const expected = doors.map(([door, to]) => [door.slice(2), [typesOf(to)]]);
+  const { typesVersions = { '*': {} } } = manifest as { readonly typesVersions?: { readonly '*': object } };
+  expect(typesVersions).toEqual({ '*': Object.fromEntries(expected) });
 });
 
 it('a package is built and has its license before it is packed', () => {

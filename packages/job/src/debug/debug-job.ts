@@ -57,6 +57,7 @@ export async function debugJob(
     emit({
       type: 'notice',
       message: silenceOf(config.trainableTargets, {
+        workflow: rollout.userWorkflow,
         unawaited: episodes.map(unawaitedIn).find((message) => message !== undefined),
       }),
     });

@@ -23,7 +23,7 @@ export function watchSteps(emit: JobListener, { config, earlier }: Watched): Wat
   const diagnosis = new Diagnosis(config, { earlier });
   const sampling = noticeSampling(noticeHistories(noticeFindings(emit, diagnosis)), config);
   return {
-    listener: withStallNotice(sampling, config.trainableTargets),
+    listener: withStallNotice(sampling, config.trainableTargets, config.rollout.userWorkflow),
     checkCollapse: () => {
       const reason = config.trainerCommon.stopOnCollapse ? diagnosis.collapse() : undefined;
       if (reason !== undefined)

@@ -96,3 +96,11 @@ it('keeps quiet in a run that learns, and in one whose later steps have nothing 
 it('leaves runs in which every episode failed to what is said of them elsewhere', () => {
   expect(noticesOf([stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([]);
 });
+
+it('names the missing await if calls were running when the workflow returned', () => {
+  const begun = episodeWith(0);
+  if (begun.type !== 'episode_finished') throw new Error('not an episode');
+  const swallowedErrors = [{ agentName: 'a', code: 'unawaited', message: 'Is an await missing? flow.ts:4', times: 1 }];
+  const events = [{ ...begun, episode: { ...begun.episode, swallowedErrors } }, stepWith(1, { policy_version: 0 })];
+  expect(noticesOf(events)).toEqual([expect.stringMatching(/returned too early\. Is an await missing\? flow\.ts:4/)]);
+});

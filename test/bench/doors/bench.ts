@@ -1,0 +1,80 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { toErrorMessage } from '@agentjet/core';
+import type { BenchOptions, BenchResult } from '../bench.js';
+import { runCommand } from '../first-hour/run-command.js';
+import { openPlace, type DoorProject } from './door-project.js';
+import { packedOverrides } from './packed-overrides.js';
+import { projects } from './projects.js';
+
+/**
+ * Do our packages work in the projects that people have? Each project is made in an empty folder, gets the tarballs of
+ * this commit, and is checked, installed, bundled or tested as its users would do it. `--only <part of a name>` runs
+ * some of them, and `--packed <folder>` takes tarballs that exist.
+ */
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const only = optionOf(args, '--only');
+  const chosen = projects.filter(({ name }) => only === undefined || name.includes(only));
+  if (chosen.length === 0)
+    throw new Error(`--only is ${JSON.stringify(only)}. There are: ${projects.map(({ name }) => name).join(', ')}.`);
+  const folder = mkdtempSync(path.join(tmpdir(), 'doors-'));
+  try {
+    const packed = optionOf(args, '--packed') ?? (await pack(path.join(folder, 'packed')));
+    const outcomes: Record<string, string> = {};
+    for (const [index, project] of chosen.entries()) {
+      const outcome = await tryProject(project, path.join(folder, String(index)), packed);
+      outcomes[project.name] = outcome;
+      report(`${project.name}: ${outcome}`);
+    }
+    const megabytes = only === undefined ? await installedMegabytes(path.join(folder, 'agentjet'), packed) : undefined;
+    const summary = { projects: outcomes, ...(megabytes !== undefined && { install_mb: megabytes }) };
+    return { summary, details: {}, isPart: only !== undefined };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function optionOf(args: readonly string[], name: string): string | undefined {
+  return args.includes(name) ? args[args.indexOf(name) + 1] : undefined;
+}
+
+async function pack(packed: string): Promise<string> {
+  await runCommand(`node "${path.join(root, '.ci/pack-all.mjs')}" "${packed}"`, { cwd: root });
+  return packed;
+}
+
+/** Returns "ok" or the message. The folder is removed, because some projects have a gigabyte of packages. */
+async function tryProject(project: DoorProject, dir: string, packed: string): Promise<string> {
+  try {
+    await project.run(openPlace(dir, packed));
+    return 'ok';
+  } catch (error) {
+    return toErrorMessage(error).slice(0, 4000);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** Returns the megabytes that `npm install agentjet` brings. Throws if the embedded backbone is among them. */
+async function installedMegabytes(dir: string, packed: string): Promise<number> {
+  mkdirSync(dir, { recursive: true });
+  const place = openPlace(dir, packed);
+  const overrides = packedOverrides(packed);
+  place.write({
+    'package.json': { name: 'small', private: true, dependencies: { agentjet: overrides['agentjet'] }, overrides },
+  });
+  await place.sh('npm install --ignore-scripts --no-audit --no-fund');
+  const installed = readFileSync(path.join(dir, 'package-lock.json'), 'utf8');
+  if (installed.includes('onnxruntime')) throw new Error('`npm install agentjet` installs onnxruntime.');
+  return Math.round(sizeOf(path.join(dir, 'node_modules')) / 1e5) / 10;
+}
+
+function sizeOf(dir: string): number {
+  return readdirSync(dir, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0);
+}
