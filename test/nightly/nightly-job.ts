@@ -39,6 +39,7 @@ export const jobs = {
   real: 'Does a real language model learn in the tutorials with SmolLM2, one seed of each?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
   harbor: 'Are tasks of Harbor paid as Harbor pays them, and neither attacks, faults nor kills change that?',
+  doors: 'Do our packages work with the compilers, package managers, bundlers and test runners that people use?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;
 

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
 import type { BenchOptions, BenchResult } from '../bench.js';
+import { readTree } from '../keep-result.js';
 import { runCommand } from '../first-hour/run-command.js';
 import { openPlace, type DoorProject } from './door-project.js';
 import { packedOverrides } from './packed-overrides.js';
@@ -11,7 +12,7 @@ import { projects } from './projects.js';
 /**
  * Do our packages work in the projects that people have? Each project is made in an empty folder, gets the tarballs of
  * this commit, and is checked, installed, bundled or tested as its users would do it. `--only <part of a name>` runs
- * some of them, and `--packed <folder>` takes tarballs that exist.
+ * some of them and keeps the outcomes of the others at the same commit. `--packed <folder>` takes tarballs that exist.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -24,18 +25,29 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const folder = mkdtempSync(path.join(tmpdir(), 'doors-'));
   try {
     const packed = optionOf(args, '--packed') ?? (await pack(path.join(folder, 'packed')));
-    const outcomes: Record<string, string> = {};
+    const earlier = only === undefined ? {} : keptAtThisCommit();
+    const outcomes: Record<string, string> = { ...earlier.projects };
     for (const [index, project] of chosen.entries()) {
       const outcome = await tryProject(project, path.join(folder, String(index)), packed);
       outcomes[project.name] = outcome;
       report(`${project.name}: ${outcome}`);
     }
-    const megabytes = only === undefined ? await installedMegabytes(path.join(folder, 'agentjet'), packed) : undefined;
+    const megabytes =
+      only === undefined ? await installedMegabytes(path.join(folder, 'agentjet'), packed) : earlier.install_mb;
     const summary = { projects: outcomes, ...(megabytes !== undefined && { install_mb: megabytes }) };
-    return { summary, details: {}, isPart: only !== undefined };
+    return { summary, details: { load: loadavg().map((load) => Math.round(load * 10) / 10) } };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+type Kept = { readonly projects?: Readonly<Record<string, string>>; readonly install_mb?: number };
+
+function keptAtThisCommit(): Kept {
+  const file = path.join(root, 'test/bench/results/doors.json');
+  if (!existsSync(file)) return {};
+  const { commit, ...kept } = JSON.parse(readFileSync(file, 'utf8')) as Kept & { readonly commit: string };
+  return commit === readTree(root).commit ? kept : {};
 }
 
 function optionOf(args: readonly string[], name: string): string | undefined {

@@ -51,7 +51,7 @@ export function openPlace(dir: string, packed: string): Place {
   };
 }
 
-/** Throws if a text lacks a part. */
+/** Throws if the output lacks a part. */
 export function expectPart(text: string, part: string | RegExp): void {
   const isThere = typeof part === 'string' ? text.includes(part) : part.test(text);
   if (!isThere) throw new Error(`the output lacks ${String(part)}:\n${text.slice(-2000)}`);

@@ -27,7 +27,10 @@ export function withStallNotice(
     isFirst = false;
     if (counts.completed === 0 || event.metrics['policy_version'] !== 0) return;
     if (counts.calls === 0)
-      return emit({ type: 'notice', message: silenceOf(trainableTargets, { untrained: counts.untrained, unawaited, workflow }) });
+      return emit({
+        type: 'notice',
+        message: silenceOf(trainableTargets, { untrained: counts.untrained, unawaited, workflow }),
+      });
     const reason = reasonOf(event.metrics);
     if (reason !== undefined) emit({ type: 'notice', message: `Step ${event.step} changed nothing: ${reason}` });
   };

@@ -8,7 +8,7 @@ export type AvailableMemory = { readonly bytes: number; readonly limitedBy: 'mac
 export type MemorySources = {
   /** The folder of `proc` and `sys`. Default: `/`. */
   readonly root?: string;
-  readonly platform?: NodeJS.Platform;
+  readonly platform?: string;
   readonly freeBytes?: number;
   readonly totalBytes?: number;
   /** The bytes that this process uses now. */

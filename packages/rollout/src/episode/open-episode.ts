@@ -84,7 +84,6 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const targets = new Set<string>();
   const agents = new Set<string>();
   const running = new RunningCalls();
-  let unawaited: readonly SwallowedError[] = [];
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
     const model = running.watch(measured(recorder.createModel(agent), clock), agent.agentName);
@@ -128,8 +127,8 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         reward: (value, to) => turnRewards.give(value, to),
       }),
     lostTo: recorder.lostTo,
-    swallowed: (episodeError) => [...recorder.swallowed(episodeError), ...unawaited],
-    noteReturn: () => (unawaited = running.read()),
+    swallowed: (episodeError) => [...recorder.swallowed(episodeError), ...running.unawaited],
+    noteReturn: () => running.noteReturn(),
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,

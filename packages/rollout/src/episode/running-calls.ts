@@ -7,6 +7,8 @@ type RunningCall = { readonly agentName: string; readonly begun: Error };
 /** Knows which model calls of an episode are running, so that a forgotten `await` can be reported with its line. */
 export class RunningCalls {
   readonly #running = new Set<RunningCall>();
+  /** The calls that were running when the workflow returned, as calls that fail unnoticed. */
+  unawaited: readonly SwallowedError[] = [];
 
   watch(model: ChatModel, agentName: string): ChatModel {
     return {
@@ -23,14 +25,15 @@ export class RunningCalls {
     };
   }
 
-  /** Lists the running calls as calls that fail unnoticed. Call it when the workflow has returned. */
-  read(): readonly SwallowedError[] {
-    return [...this.#running].map(({ agentName, begun }) => ({
+  /** Call this when the workflow has returned. */
+  noteReturn(): readonly SwallowedError[] {
+    this.unawaited = [...this.#running].map(({ agentName, begun }) => ({
       agentName,
       code: 'unawaited',
       message: `The workflow returned while this call was running, so its answer is lost. Is an await missing?${placeOf(begun)}`,
       times: 1,
     }));
+    return this.unawaited;
   }
 }
 

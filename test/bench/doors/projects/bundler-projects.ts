@@ -89,7 +89,12 @@ export const bundlerProjects: readonly DoorProject[] = [
       });
       await place.install(
         ...packages,
-        ...['next@16.4.6', 'react@19', 'react-dom@19', 'typescript@5.9.3', '@types/node@20', '@types/react@19'],
+        'next@16.4.6',
+        'react@19',
+        'react-dom@19',
+        'typescript@5.9.3',
+        '@types/node@20',
+        '@types/react@19',
       );
       await place.sh('npx next build', { env: { NEXT_TELEMETRY_DISABLED: '1' } });
       await ask(place, 'ask.mjs');

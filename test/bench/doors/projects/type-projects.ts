@@ -4,7 +4,13 @@ import type { DoorProject, Place } from '../door-project.js';
 /** Checks the types of projects that import our packages, with `skipLibCheck: false`. */
 
 const typescript = 'typescript@5.9.3';
-const frameworks = ['langchain@1.5.14', '@langchain/core@1.2.13', '@langchain/langgraph@1.4.17', 'openai@6.49.0'];
+const frameworks = [
+  'langchain@1.5.14',
+  '@langchain/core@1.2.13',
+  '@langchain/langgraph@1.4.17',
+  'openai@6.49.0',
+  '@anthropic-ai/sdk@1.12.0',
+];
 
 /** An agent of each framework whose classes differ between CommonJS and ES modules. */
 const agent = `import { asModel } from '@agentjet/langgraph';
@@ -33,7 +39,7 @@ export async function solve(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   });
   return { reward: message.content.length };
 }
-export const job = new AgentJetJob({ workflow: solve });
+export const job = new AgentJetJob().setWorkflow(solve);
 `;
 
 /** Imports every entry point that users import. Those of servers need @types/node, and testing needs vitest. */
@@ -45,7 +51,7 @@ function everyDoor(isWanted: (door: string) => boolean): string {
 }
 
 const needsNode =
-  /^@agentjet\/(endpoint|swarm-server|studio|inspect|models|gguf|ledger\/|trainer\/|onnx)|\/testing$|ai-sdk|openai-agents/;
+  /^@agentjet\/(endpoint|swarm-server|studio|inspect|models|gguf|sandbox|ledger\/|trainer\/|onnx)|\/testing$|ai-sdk|openai-agents/;
 
 const settings = (compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]) => ({
   compilerOptions: { strict: true, target: 'esnext', skipLibCheck: false, noEmit: true, types: [], ...compilerOptions },
@@ -112,7 +118,7 @@ const references: DoorProject = {
         references: [{ path: '../agents' }],
       },
       'app/main.ts':
-        "import { AgentJetJob } from 'agentjet';\nimport { solve } from '../agents/agent.js';\nexport const job = new AgentJetJob({ workflow: solve });\n",
+        "import { AgentJetJob } from 'agentjet';\nimport { solve } from '../agents/agent.js';\nexport const job = new AgentJetJob().setWorkflow(solve);\n",
     });
     await place.install(...frameworks, typescript);
     await place.sh('node node_modules/typescript/bin/tsc -b app');
@@ -165,7 +171,8 @@ export const typeProjects: readonly DoorProject[] = [
   }),
   simple('types: bundler resolution', { options: bundler, files: withoutNode, packages: [...frameworks, typescript] }),
   simple('types: node resolution', {
-    options: { module: 'esnext', moduleResolution: 'node' },
+    // zod's own declarations need esModuleInterop in this way of resolving.
+    options: { module: 'esnext', moduleResolution: 'node', esModuleInterop: true },
     files: { 'plain.ts': plain },
     packages: [typescript],
   }),
