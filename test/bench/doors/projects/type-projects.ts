@@ -42,7 +42,7 @@ export async function solve(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
 export const job = new AgentJetJob().setWorkflow(solve);
 `;
 
-/** Imports every entry point that users import. Those of servers need @types/node, and testing needs vitest. */
+/** Imports all entry points that are wanted. Those for tests need vitest and fast-check. */
 function everyDoor(isWanted: (door: string) => boolean): string {
   const doors = workspaces()
     .flatMap(({ doors: each }) => Object.keys(each))
@@ -50,8 +50,17 @@ function everyDoor(isWanted: (door: string) => boolean): string {
   return doors.map((door, index) => `import * as door${index} from '${door}';\nvoid door${index};\n`).join('');
 }
 
-const needsNode =
-  /^@agentjet\/(endpoint|swarm-server|studio|inspect|models|gguf|sandbox|ledger\/|trainer\/|onnx)|\/testing$|ai-sdk|openai-agents/;
+/** The packages that people import in agents. The others serve or start programs, and their types need @types/node. */
+const withoutNodeTypes = new Set(
+  'agentjet @agentjet/core @agentjet/rollout @agentjet/swarm-client @agentjet/swarm-wire @agentjet/react @agentjet/openai @agentjet/langgraph @agentjet/anthropic @agentjet/data @agentjet/tokenizer @agentjet/nano @agentjet/micro @agentjet/model-client @agentjet/context-tracker @agentjet/trackers @agentjet/chat-completions @agentjet/traces @agentjet/generation'.split(
+    ' ',
+  ),
+);
+const packageOf = (door: string): string =>
+  door
+    .split('/')
+    .slice(0, door.startsWith('@') ? 2 : 1)
+    .join('/');
 
 const settings = (compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]) => ({
   compilerOptions: { strict: true, target: 'esnext', skipLibCheck: false, noEmit: true, types: [], ...compilerOptions },
@@ -159,7 +168,10 @@ export const debugJob = (workflow: string): string => `ajet:
   debug: { debug_first_n_tasks: 1 }
 `;
 
-const withoutNode = { 'agent.ts': agent, 'doors.ts': everyDoor((door) => !needsNode.test(door)) };
+const withoutNode = {
+  'agent.ts': agent,
+  'doors.ts': everyDoor((door) => withoutNodeTypes.has(packageOf(door)) && !door.endsWith('/testing')),
+};
 
 export const typeProjects: readonly DoorProject[] = [
   zodMonorepo,
