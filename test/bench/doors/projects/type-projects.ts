@@ -1,4 +1,5 @@
 import { workspaces } from '../../../../.ci/workspaces.mjs';
+import { packageOf } from '../../../boundaries/find-wrong-import.js';
 import type { DoorProject, Place } from '../door-project.js';
 
 /** Checks the types of projects that import our packages, with `skipLibCheck: false`. */
@@ -56,11 +57,6 @@ const withoutNodeTypes = new Set(
     ' ',
   ),
 );
-const packageOf = (door: string): string =>
-  door
-    .split('/')
-    .slice(0, door.startsWith('@') ? 2 : 1)
-    .join('/');
 
 const settings = (compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]) => ({
   compilerOptions: { strict: true, target: 'esnext', skipLibCheck: false, noEmit: true, types: [], ...compilerOptions },
