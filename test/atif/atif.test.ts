@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type AtifDocument, readDocument, toConversations, toTokenRow } from '@agentjet/atif';
+import { type AtifDocument, readTrajectory, toConversations, toTokenRow } from '@agentjet/atif';
 import { type JsonObject } from '@agentjet/core';
 import { writeAtif } from '@agentjet/inspect';
 import type { EpisodeRecord } from '@agentjet/run-folder';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   expect(await writeAtif(run.dir, target)).toEqual({ episodes: 2, documents: record.samples.length, empty: 1 });
   const files = (await readdir(target)).toSorted();
   documents = await Promise.all(
-    files.map(async (file) => readDocument(JSON.parse(await readFile(path.join(target, file), 'utf8')))),
+    files.map(async (file) => readTrajectory(JSON.parse(await readFile(path.join(target, file), 'utf8')))),
   );
 });
 afterAll(() => rm(scratch, { recursive: true, force: true }));

@@ -9,6 +9,6 @@ export {
   type AtifResult,
   type AtifStep,
 } from './document.js';
-export { BadAtif, readDocument } from './read-document.js';
-export { toRowExtra, toTokenRow, type TokenRow } from './row.js';
+export { BadAtif, readTrajectory } from './read-document.js';
+export { toRowExtra, toTokenRow, type AtifRow } from './row.js';
 export { toConversations } from './to-conversations.js';

@@ -5,7 +5,7 @@ import { type AtifDocument, type AtifStep, isAtif } from './document.js';
 export class BadAtif extends Error {}
 
 /** Checks a document as far as it is read. Throws BadAtif. Fields that are not read are not checked. */
-export function readDocument(value: unknown, place = ''): AtifDocument {
+export function readTrajectory(value: unknown, place = ''): AtifDocument {
   if (!isJsonObject(value)) throw new BadAtif(`${place || 'The document'} is not an object.`);
   const { schema_version: version, steps, agent, subagent_trajectories: inner } = value;
   if (!isAtif(value)) throw new BadAtif(`${place}schema_version is ${JSON.stringify(version)}; expected "ATIF-v1.8".`);
@@ -17,7 +17,7 @@ export function readDocument(value: unknown, place = ''): AtifDocument {
     );
   steps.forEach((step: unknown, at) => checkStep(step, at, `${place}steps[${at}]`));
   if (Array.isArray(inner))
-    inner.forEach((each: unknown, at) => readDocument(each, `${place}subagent_trajectories[${at}].`));
+    inner.forEach((each: unknown, at) => readTrajectory(each, `${place}subagent_trajectories[${at}].`));
   return value as AtifDocument;
 }
 

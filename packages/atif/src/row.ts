@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { AtifDocument, AtifStep } from './document.js';
 
 /** One row of tokens that was trained, with one value for each token. */
-export type TokenRow = {
+export type AtifRow = {
   readonly ids: readonly number[];
   readonly loss_mask: readonly number[];
   readonly logprobs: readonly number[];
@@ -16,7 +16,7 @@ const perToken = ['loss_mask', 'advantages', 'policy_versions', 'logprobs'] as c
  * Returns what the steps of a document do not say about its row. Ids and logprobs are in the metrics of the steps. They
  * are repeated here only if the steps do not say them all.
  */
-export function toRowExtra(row: TokenRow, steps: readonly AtifStep[]): JsonObject {
+export function toRowExtra(row: AtifRow, steps: readonly AtifStep[]): JsonObject {
   const said = readSteps(steps);
   const isSaid = isSame(said.ids, row.ids) && isSame(said.logprobs, row.logprobs);
   return {
@@ -31,7 +31,7 @@ export function toRowExtra(row: TokenRow, steps: readonly AtifStep[]): JsonObjec
  * Returns the row of a document, exactly as it was before it was written. Undefined if the document has no token ids.
  * If another program wrote the document, all completions that are not copied context are trained, with advantages of 0.
  */
-export function toTokenRow({ steps, extra }: AtifDocument): TokenRow | undefined {
+export function toTokenRow({ steps, extra }: AtifDocument): AtifRow | undefined {
   const said = readSteps(steps);
   const ours = extra?.['agentjet'];
   const kept: JsonObject = isJsonObject(ours) && isJsonObject(ours['row']) ? ours['row'] : {};
@@ -42,7 +42,7 @@ export function toTokenRow({ steps, extra }: AtifDocument): TokenRow | undefined
     const fallback = name === 'logprobs' ? said.logprobs : name === 'loss_mask' ? said.mask : ids.map(() => 0);
     return [name, values?.length === ids.length ? values : fallback] as const;
   });
-  return { ids, ...(Object.fromEntries(fields) as Omit<TokenRow, 'ids'>) };
+  return { ids, ...(Object.fromEntries(fields) as Omit<AtifRow, 'ids'>) };
 }
 
 type SaidTokens = {

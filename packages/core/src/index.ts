@@ -129,6 +129,5 @@ export {
 } from './config/registration.js';
 export { setting } from './config/setting.js';
 export { sampleCollections } from './config/swarm-schema.js';
-export { RecoveryBudget } from './recovery-budget.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
 export { countOf, formatBytes, formatCount, formatSeconds } from './quantities.js';

@@ -1,8 +1,7 @@
 import { agentjet } from './agentjet/registration.js';
 import { appworld } from './appworld/registration.js';
 import { envService } from './env-service/registration.js';
-import { harborTasks } from './harbor/reader.js';
-import { harbor } from './harbor/registration.js';
+import { harbor, harborTasks } from './harbor/registration.js';
 import { mcp } from './mcp/registration.js';
 import { openenv } from './openenv/registration.js';
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { findUnshown, toMessages } from './contents.js';
+import { findUnshownContents, toMessagesOfContents } from './contents.js';
 import { toJsonSchema } from './json-schema.js';
 import { toNormalBody } from './normal-body.js';
 
 const user = (text: string) => ({ role: 'user' as const, parts: [{ text }] });
 
 it('pieces of one answer are one message, and its calls keep their ids', () => {
-  const messages = toMessages([
+  const messages = toMessagesOfContents([
     user('hi'),
     { role: 'model', parts: [{ text: 'hm', thought: true }] },
     { role: 'model', parts: [{ text: 'one ' }] },
@@ -26,7 +26,7 @@ it('pieces of one answer are one message, and its calls keep their ids', () => {
 it('a result without an id belongs to the first open call of its name', () => {
   const call = (name: string) => ({ functionCall: { name, args: {} } });
   const result = (name: string, output: unknown) => ({ functionResponse: { name, response: { output } } });
-  const messages = toMessages([
+  const messages = toMessagesOfContents([
     user('hi'),
     { role: 'model', parts: [call('add'), call('look'), call('add')] },
     { role: 'function', parts: [result('look', 'seen'), result('add', 3), result('add', 'four')] },
@@ -40,7 +40,7 @@ it('a result without an id belongs to the first open call of its name', () => {
 });
 
 it('arguments that were not an object come back as the text of the model', () => {
-  const [, answer] = toMessages([
+  const [, answer] = toMessagesOfContents([
     user('hi'),
     { role: 'model', parts: [{ functionCall: { name: 'add', args: { _raw: '[1, 2' } } }] },
   ]);
@@ -50,7 +50,7 @@ it('arguments that were not an object come back as the text of the model', () =>
 it('parts of answers that cannot be shown are listed by their field, each once', () => {
   const image = { inlineData: { data: '' } };
   const answer = { role: 'model' as const, parts: [image, image, { text: 'x', thoughtSignature: 's' }, {}] };
-  expect(findUnshown([user('hi'), answer])).toEqual(['contents: inlineData']);
+  expect(findUnshownContents([user('hi'), answer])).toEqual(['contents: inlineData']);
 });
 
 it('snake case and nulls get one form, but names that belong to the user stay', () => {

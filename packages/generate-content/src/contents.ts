@@ -6,7 +6,7 @@ import {
   toArgumentText,
   type ToolCall,
 } from '@agentjet/core';
-import type { Content, Part } from './schema.js';
+import type { Content, GeminiPart } from './schema.js';
 
 /** A call in the conversation that has no result yet. */
 type OpenCall = Pick<ToolCall, 'id' | 'name'>;
@@ -15,7 +15,7 @@ type OpenCall = Pick<ToolCall, 'id' | 'name'>;
  * Converts a conversation. Contents of the model that follow each other are one message, because the SDK's chats keep
  * each piece of a stream as a content. Results without an id belong to the first open call of their name.
  */
-export function toMessages(contents: readonly Content[]): readonly ChatMessage[] {
+export function toMessagesOfContents(contents: readonly Content[]): readonly ChatMessage[] {
   let open: OpenCall[] = [];
   return joinAnswers(contents).flatMap(({ role, parts = [] }, at): readonly ChatMessage[] => {
     if (role === 'model') {
@@ -43,8 +43,8 @@ function joinAnswers(contents: readonly Content[]): readonly Content[] {
   return joined;
 }
 
-/** Parts that the model cannot read are left out. `findUnshown` counts them. */
-function toAnswer(parts: readonly Part[], at: number): AssistantMessage {
+/** Parts that the model cannot read are left out. `findUnshownContents` counts them. */
+function toAnswer(parts: readonly GeminiPart[], at: number): AssistantMessage {
   const textOf = (isThought: boolean): string =>
     parts.map(({ text = '', thought = false }) => (thought === isThought ? text : '')).join('');
   const reasoning = textOf(true);
@@ -64,7 +64,7 @@ function toAnswer(parts: readonly Part[], at: number): AssistantMessage {
 /** Converts a content of the user: the results of tools, and then its text. */
 function toQuestion(
   role: 'user' | 'system',
-  parts: readonly Part[],
+  parts: readonly GeminiPart[],
   takeId: (result: { readonly id?: string | undefined; readonly name: string }) => string,
 ): readonly ChatMessage[] {
   const results = parts.flatMap(({ functionResponse: result }): readonly ChatMessage[] =>
@@ -77,12 +77,12 @@ function toQuestion(
 }
 
 /** Returns the text of parts. Throws ApiError 400 for parts without text: images, audio, files. */
-export function joinText(parts: readonly Part[], separator = ''): string {
+export function joinText(parts: readonly GeminiPart[], separator = ''): string {
   return parts.map((shown) => toText([{ type: kindOf(shown), text: shown.text }], 'contents')).join(separator);
 }
 
 /** Returns the name of the field that holds the content of a part, such as `inlineData`. */
-function kindOf(part: Part): string {
+function kindOf(part: GeminiPart): string {
   return Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature') ?? 'nothing';
 }
 
@@ -94,7 +94,7 @@ function toResultText(response: JsonObject): string {
 }
 
 /** Lists the parts of answers that the model does not see, as `contents: <kind>`, each once. */
-export function findUnshown(contents: readonly Content[]): readonly string[] {
+export function findUnshownContents(contents: readonly Content[]): readonly string[] {
   const parts = contents.flatMap(({ role, parts = [] }) => (role === 'model' ? parts : []));
   const unshown = parts.filter(({ text, functionCall }) => text === undefined && functionCall === undefined);
   const kinds = unshown.map(kindOf).filter((kind) => kind !== 'nothing');

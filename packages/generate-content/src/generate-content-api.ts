@@ -17,7 +17,7 @@ import {
   toChunk,
   toDeltaPart,
   toGenerateContentResponse,
-  toLastChunk,
+  toLastResponse,
 } from './response.js';
 import { type GenerateContentBody, generateContentSchema } from './schema.js';
 
@@ -123,7 +123,7 @@ async function streamAnswers(
       },
       ...(view.withLogprobs && { onTokens: (tokens) => pending.add(tokens) }),
     });
-    send(toLastChunk(head, index, { response, tokens: view.withLogprobs ? pending.rest(response) : undefined }));
+    send(toLastResponse(head, index, { response, tokens: view.withLogprobs ? pending.rest(response) : undefined }));
     return response;
   });
 }

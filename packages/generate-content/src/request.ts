@@ -1,6 +1,6 @@
 import { ApiError, toSampling, toToolSpec } from '@agentjet/chat-completions';
 import type { ChatRequest, ResponseFormat } from '@agentjet/core';
-import { findUnshown, joinText, toMessages } from './contents.js';
+import { findUnshownContents, joinText, toMessagesOfContents } from './contents.js';
 import { toJsonSchema } from './json-schema.js';
 import type { FunctionDeclaration, GenerateContentBody } from './schema.js';
 
@@ -9,9 +9,12 @@ export function fromGenerateContentBody(body: GenerateContentBody): ChatRequest 
   const { generationConfig: config = {}, systemInstruction } = body;
   const { temperature, topP, topK, maxOutputTokens, seed, stopSequences } = config;
   const system = joinText(systemInstruction?.parts ?? [], '\n');
-  const unshown = findUnshown(body.contents);
+  const unshown = findUnshownContents(body.contents);
   return {
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...toMessages(body.contents)],
+    messages: [
+      ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
+      ...toMessagesOfContents(body.contents),
+    ],
     sampling: toSampling({
       temperature,
       top_p: topP,

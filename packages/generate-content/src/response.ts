@@ -33,14 +33,14 @@ const toCallPart = ({ id, name, arguments: text }: ToolCall): WirePart => ({
 /** The safety fields are empty, because nothing filters the answers of this model. */
 const unfiltered = { safetyRatings: [] };
 
-export type Head = { readonly responseId: string; readonly modelVersion: string; readonly createTime: string };
+export type GeminiHead = { readonly responseId: string; readonly modelVersion: string; readonly createTime: string };
 
-export function createHead({ model }: AnswerView): Head {
+export function createHead({ model }: AnswerView): GeminiHead {
   return { responseId: randomUUID(), modelVersion: model, createTime: new Date().toISOString() };
 }
 
 /** Converts answers to one response with a candidate for each. */
-export function toGenerateContentResponse(head: Head, responses: readonly ChatResponse[], view: AnswerView) {
+export function toGenerateContentResponse(head: GeminiHead, responses: readonly ChatResponse[], view: AnswerView) {
   const candidates = responses.map((response, index) => ({
     index,
     content: { role: 'model', parts: toParts(response, view) },
@@ -68,14 +68,14 @@ export function toDeltaPart(delta: ChatDelta, { withThoughts }: AnswerView): Wir
 }
 
 /** `tokens` are the tokens since the previous piece, or none if logprobs are not requested. */
-export function toChunk(head: Head, index: number, part: WirePart, tokens: readonly TokenLogprob[]) {
+export function toChunk(head: GeminiHead, index: number, part: WirePart, tokens: readonly TokenLogprob[]) {
   const content = { role: 'model', parts: [part] };
   return { ...head, candidates: [{ index, content, ...toLogprobs(tokens.length > 0 ? tokens : undefined) }] };
 }
 
 /** The last piece of an answer. Its part is empty, because the SDK's chats keep only pieces with a part. */
-export function toLastChunk(
-  head: Head,
+export function toLastResponse(
+  head: GeminiHead,
   index: number,
   { response, tokens }: { readonly response: ChatResponse; readonly tokens: readonly TokenLogprob[] | undefined },
 ) {

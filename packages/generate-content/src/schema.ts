@@ -18,7 +18,7 @@ const content = z.looseObject({
   role: z.enum(['user', 'model', 'function', 'system']).optional(),
   parts: z.array(part).optional(),
 });
-export type Part = z.infer<typeof part>;
+export type GeminiPart = z.infer<typeof part>;
 export type Content = z.infer<typeof content>;
 
 const functionDeclaration = z.looseObject({

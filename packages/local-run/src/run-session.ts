@@ -1,5 +1,5 @@
-import { RecoveryBudget, WorkflowError } from '@agentjet/core';
-import { train, type TrainOutcome } from '@agentjet/run';
+import { WorkflowError } from '@agentjet/core';
+import { RecoveryBudget, train, type TrainOutcome } from '@agentjet/run';
 import type { JobResult, RunPlan } from '@agentjet/records';
 import type { GroupSource } from './schedule/group-source.js';
 import { noEvaluations, type RunEvaluations } from './phases/run-evaluations.js';

@@ -1,3 +1,4 @@
+export { RecoveryBudget } from './recovery-budget.js';
 export { StepMaker, type StepContent, type StepGroups } from './step-maker.js';
 export { createStepWeights, type StepWeights } from './step-weights.js';
 export {

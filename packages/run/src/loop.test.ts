@@ -1,4 +1,4 @@
-import { RecoveryBudget } from '@agentjet/core';
+import { RecoveryBudget } from './recovery-budget.js';
 import { Ledger, type LedgerGroup, type Outcome } from '@agentjet/ledger';
 import { describe, expect, it } from 'vitest';
 import { runLoop, type Driver, type Run } from './loop.js';

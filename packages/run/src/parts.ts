@@ -1,4 +1,4 @@
-import type { RecoveryBudget } from '@agentjet/core';
+import type { RecoveryBudget } from './recovery-budget.js';
 import type { Ledger, LedgerGroup, ManifestRecord, Outcome, PolicyLine } from '@agentjet/ledger';
 
 /** The parts of the loop: the weights of one policy, the ledger that decides about episodes, and a driver. */

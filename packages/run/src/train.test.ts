@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, RecoveryBudget, type Backbone, type RewardedEpisode } from '@agentjet/core';
+import { BackboneError, type Backbone, type RewardedEpisode } from '@agentjet/core';
+import { RecoveryBudget } from './recovery-budget.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
 import {

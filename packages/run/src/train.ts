@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { RecoveryBudget, type Algorithm, type Backbone, type OptimizerOptions, type Teacher } from '@agentjet/core';
+import type { Algorithm, Backbone, OptimizerOptions, Teacher } from '@agentjet/core';
+import { RecoveryBudget } from './recovery-budget.js';
 import { defaultPolicy, Ledger, type LedgerGroup, type ManifestRecord } from '@agentjet/ledger';
 import {
   addDraws,

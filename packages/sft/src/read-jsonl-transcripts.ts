@@ -6,7 +6,7 @@ import { ConfigError, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { describeFileError } from '@agentjet/run-folder';
 import type { Transcript } from './conversation.js';
 import { BadLine, parseConversation, type ConversationLine } from './parse-conversation.js';
-import { BadAtif, isAtif, readDocument, toConversations } from '@agentjet/atif';
+import { BadAtif, isAtif, readTrajectory, toConversations } from '@agentjet/atif';
 import { readTranscriptLines, type TranscriptLine } from './transcript-lines.js';
 
 /** The transcripts of a source, and the SHA-256 of its content. */
@@ -62,7 +62,7 @@ function parseLine(text: string | undefined, place: string): readonly Conversati
     if (text === undefined) throw new BadLine('it is not UTF-8. Save the file as UTF-8, not compressed.');
     const line = parseJsonObject(text);
     if (line === undefined) throw new BadLine(`it is not a JSON object: ${JSON.stringify(text.slice(0, 80))}.`);
-    return isAtif(line) ? toConversations(readDocument(line)).map(parseConversation) : [parseConversation(line)];
+    return isAtif(line) ? toConversations(readTrajectory(line)).map(parseConversation) : [parseConversation(line)];
   } catch (error) {
     if (error instanceof BadAtif)
       throw new ConfigError('bad_transcript', `${place} is not a trajectory: ${error.message}`, { cause: error });

@@ -1,4 +1,4 @@
-import { BadAtif, readDocument, toConversations } from '@agentjet/atif';
+import { BadAtif, readTrajectory, toConversations } from '@agentjet/atif';
 import { isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
 import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
@@ -37,7 +37,7 @@ export function readExportedTrace(value: unknown, where: string): Trace {
  */
 export function readAtifTraces(value: JsonObject, where: string): readonly Trace[] {
   try {
-    const document = readDocument(value);
+    const document = readTrajectory(value);
     const feedback = document.extra?.['feedback'];
     return toConversations(document).map(({ messages, episode_id: id = where, agent }, at) => {
       const line = { id: at === 0 ? id : `${String(id)}/${String(agent)}`, conversation_id: id, messages, feedback };

@@ -9,7 +9,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type AtifDocument, readDocument, toTokenRow } from '@agentjet/atif';
+import { type AtifDocument, readTrajectory, toTokenRow } from '@agentjet/atif';
 import { isJsonObject, isSameJson, type JsonObject } from '@agentjet/core';
 import { writeAtif } from '@agentjet/inspect';
 import { openRunFolder } from '@agentjet/run-folder';
@@ -121,7 +121,7 @@ const oursOf = (extra: JsonObject | undefined): JsonObject =>
 async function readAll(folder: string): Promise<readonly AtifDocument[]> {
   const files = await readdir(folder);
   return Promise.all(
-    files.map(async (file) => readDocument(JSON.parse(await readFile(path.join(folder, file), 'utf8')))),
+    files.map(async (file) => readTrajectory(JSON.parse(await readFile(path.join(folder, file), 'utf8')))),
   );
 }
 

@@ -5,7 +5,7 @@ import { openBox, packFolder, prepareImage, type Box, type BoxEngine, type ExecR
 import { resolveVariables, type HarborNetwork, type HarborTask, type MachineSpec } from './read-task.js';
 
 /** A machine of a task: its image is prepared, it is running, it has the folders for logs, and it is healthy. */
-export type Machine = {
+export type HarborMachine = {
   readonly box: Box;
   /** The shell for the agent's commands. */
   readonly shell: 'bash' | 'sh';
@@ -28,7 +28,11 @@ const logFolders = ['/logs/agent', '/logs/verifier', '/logs/artifacts'] as const
 /** Time that the engine may take in addition to the limits of the task. */
 export const engineSeconds = 240;
 
-export async function openMachine(engine: BoxEngine, spec: MachineSpec, options: OpenMachineOptions): Promise<Machine> {
+export async function openMachine(
+  engine: BoxEngine,
+  spec: MachineSpec,
+  options: OpenMachineOptions,
+): Promise<HarborMachine> {
   const { task, episodeId, networks, lifeSeconds, signal } = options;
   const image = await imageOf(engine, spec, { task, signal });
   const box = await asOutage(engine.name, () =>
@@ -61,17 +65,17 @@ async function imageOf(
       ? ({ kind: 'named', image: image ?? '' } as const)
       : ({ kind: 'built', context: build.folder, digest: build.digest } as const);
   const work = prepareImage(engine, source, buildSeconds);
-  return asOutage(hostOf(task), () => rejectOnAbort(work, signal), `The image of task ${task.name} is missing. `);
+  return asOutage(harborHostOf(task), () => rejectOnAbort(work, signal), `The image of task ${task.name} is missing. `);
 }
 
 /** The host of outages that one task causes, so that they do not look like a failure of the engine. */
-export const hostOf = ({ name }: HarborTask): string => `Harbor task ${name}`;
+export const harborHostOf = ({ name }: HarborTask): string => `Harbor task ${name}`;
 
 async function setUp(
   engine: BoxEngine,
   box: Box,
   { spec, task, signal }: { readonly spec: MachineSpec; readonly task: HarborTask; readonly signal: AbortSignal },
-): Promise<Machine> {
+): Promise<HarborMachine> {
   const script = [
     `mkdir -p ${logFolders.join(' ')} && chmod 777 ${logFolders.join(' ')}`,
     spec.workdir === undefined ? 'pwd' : `mkdir -p ${quote(spec.workdir)} && cd ${quote(spec.workdir)} && pwd`,
@@ -82,11 +86,11 @@ async function setUp(
   const [workdir, shell, tests] = result.output.trim().split('\n').slice(-3);
   if (result.status !== 0 || workdir === undefined || (shell !== 'bash' && shell !== 'sh'))
     throw new EnvironmentOutage(`The box of task ${task.name} cannot be set up: ${lastLineOf(result)}`, {
-      host: hostOf(task),
+      host: harborHostOf(task),
     });
   if (spec.copiesFiles)
     await asOutage(engine.name, () => box.copyIn(packFolder(`${task.folder}/environment`, '.'), workdir));
-  const machine: Machine = { box, shell, workdir, hadTests: tests === 'yes' };
+  const machine: HarborMachine = { box, shell, workdir, hadTests: tests === 'yes' };
   await waitUntilHealthy(machine, { spec, task, engine, signal });
   return machine;
 }
@@ -108,7 +112,7 @@ export const lastLineOf = ({ output, status, isOutOfTime }: ExecResult): string 
   output.trim().split('\n').at(-1) || (isOutOfTime ? 'it did not end' : `exit code ${status}`);
 
 async function waitUntilHealthy(
-  { box, workdir }: Machine,
+  { box, workdir }: HarborMachine,
   {
     spec: { healthcheck },
     task,
@@ -134,7 +138,7 @@ async function waitUntilHealthy(
     if (failures >= retries)
       throw new EnvironmentOutage(
         `The healthcheck of task ${task.name} failed ${failures} times: ${command} (${lastLineOf(result)})`,
-        { host: hostOf(task) },
+        { host: harborHostOf(task) },
       );
     await sleep((isStarting ? start_interval_sec : interval_sec) * 1000, undefined, { signal });
   }

@@ -1,7 +1,7 @@
 import { EnvironmentError, type Verdict } from '@agentjet/core';
 import type { Observation, Session, ToolResult } from '@agentjet/rollout/inputs';
 import type { Box, BoxEngine } from '@agentjet/sandbox/boxes';
-import { asOutage, type Machine } from './harbor-machine.js';
+import { asOutage, type HarborMachine } from './harbor-machine.js';
 import type { HarborTask } from './read-task.js';
 import { runTool, toolSpecs } from './tools.js';
 import { verify } from './verify.js';
@@ -24,7 +24,7 @@ export class HarborSession implements Session {
   readonly tools = toolSpecs;
   readonly #engine: BoxEngine;
   readonly #task: HarborTask;
-  readonly #machine: Machine;
+  readonly #machine: HarborMachine;
   readonly #episodeId: string;
   readonly #settings: HarborSettings;
   readonly #over = new AbortController();
@@ -35,7 +35,7 @@ export class HarborSession implements Session {
   #closing: Promise<void> | undefined;
 
   constructor(
-    machine: Machine,
+    machine: HarborMachine,
     given: { engine: BoxEngine; task: HarborTask; episodeId: string; settings: HarborSettings },
   ) {
     const { engine, task, episodeId, settings } = given;
@@ -104,7 +104,7 @@ export class HarborSession implements Session {
   }
 }
 
-function observationOf({ instruction, skillsFolder }: HarborTask, { workdir }: Machine): Observation {
+function observationOf({ instruction, skillsFolder }: HarborTask, { workdir }: HarborMachine): Observation {
   const skills = skillsFolder === undefined ? '' : `\n\nDescriptions of useful skills are in ${skillsFolder}.`;
   return { text: `${instruction}${skills}`, data: { workdir, skillsFolder: skillsFolder ?? null } };
 }

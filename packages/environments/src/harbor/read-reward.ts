@@ -17,7 +17,7 @@ type Place = {
 };
 
 /** Throws EnvironmentOutage if the verifier gave no usable verdict. That is not the agent's failure. */
-export async function readReward(place: Place): Promise<Verdict> {
+export async function readBoxReward(place: Place): Promise<Verdict> {
   const json = await readFile(place, 'reward.json');
   if (json !== null) return toVerdict(parseRewards(json), () => unusable(place, 'reward.json', json));
   const text = await readFile(place, 'reward.txt');

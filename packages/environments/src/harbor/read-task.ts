@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, TaskError, toErrorMessage } from '@agentjet/core';
 import { parse } from 'smol-toml';
-import { checkLinks, digestOf, ignoredIn } from './task-files.js';
-import { megabytesOf, taskSchema, type EnvironmentToml, type TaskToml } from './task-schema.js';
+import { refuseLinks, digestOf, ignoredIn } from './task-files.js';
+import { megabytesOf, taskFileSchema, type EnvironmentToml, type TaskToml } from './task-schema.js';
 
 /** A folder of Harbor's format, read and checked. What cannot be honoured is refused here, by name. */
 
@@ -71,7 +71,7 @@ export async function readHarborTask(folder: string): Promise<HarborTask> {
   const { verifier, agent } = toml;
   const second = await secondMachine(toml, { folder, machine, refuse });
   for (const part of ['environment', 'tests', 'solution'])
-    if (existsSync(path.join(folder, part))) await checkLinks(path.join(folder, part), folder);
+    if (existsSync(path.join(folder, part))) await refuseLinks(path.join(folder, part), folder);
   if (!second.hasTests) checkTests(folder, refuse);
   return {
     folder,
@@ -108,7 +108,7 @@ async function readToml(folder: string): Promise<TaskToml> {
   } catch (error) {
     throw new TaskError('bad_task', `${file} is not TOML: ${toErrorMessage(error).split('\n')[0]}`, { cause: error });
   }
-  const checked = taskSchema.safeParse(value);
+  const checked = taskFileSchema.safeParse(value);
   if (checked.success) return checked.data;
   const issue = checked.error.issues[0];
   const seen = JSON.stringify(valueAt(value, issue?.path ?? []));
@@ -210,7 +210,7 @@ async function secondMachine(
   if (verifier.environment_mode !== 'separate' && own === undefined) return { machine: null, hasTests: false };
   const tests = path.join(folder, 'tests');
   if (own?.docker_image || existsSync(path.join(tests, 'Dockerfile'))) {
-    const image = await machineOf(own ?? taskSchema.shape.environment.parse({}), tests, refuse);
+    const image = await machineOf(own ?? taskFileSchema.shape.environment.parse({}), tests, refuse);
     const limits = own === undefined ? machine : image;
     return { machine: { ...limits, build: image.build, image: image.image, copiesFiles: false }, hasTests: true };
   }

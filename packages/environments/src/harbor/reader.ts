@@ -1,37 +1,8 @@
 import { readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, setting, TaskError, z, type Task } from '@agentjet/core';
-import { defineReader, type SideCard, type TaskReader } from '@agentjet/rollout/inputs';
+import { TaskError, type Task } from '@agentjet/core';
+import type { SideCard, TaskReader } from '@agentjet/rollout/inputs';
 import type { HarborTask } from './read-task.js';
-
-const folder = z.string().min(1).nullable();
-
-export const harborTasks = defineReader({
-  name: 'harbor',
-  section: z
-    .strictObject({
-      training: z.strictObject({
-        folder: setting(folder, null, 'a folder with task folders, as `harbor datasets download` writes it', {
-          path: 'file',
-        }),
-      }),
-      validation: z.strictObject({ folder: setting(folder, null, 'null: no evaluation', { path: 'file' }) }),
-      unsupported: setting(
-        z.enum(['error', 'leave_out']),
-        'error',
-        'a task that cannot be honoured: error (stops the run) | leave_out',
-      ),
-    })
-    .describe("folders in Harbor's format; environment.protocol: harbor runs them"),
-  async open({ training, validation, unsupported }, { onNotice = () => undefined }) {
-    if (training.folder === null && validation.folder === null)
-      throw new ConfigError(
-        'no_tasks',
-        'task_reader.type is harbor, but task_reader.harbor.training.folder is empty. Name a folder of tasks.',
-      );
-    return createHarborReader({ training: training.folder, validation: validation.folder, unsupported, onNotice });
-  },
-});
 
 export type HarborReaderOptions = {
   readonly training: string | null;

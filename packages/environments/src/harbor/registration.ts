@@ -1,5 +1,5 @@
 import { ConfigError, setting, z } from '@agentjet/core';
-import { defineEnvironment } from '@agentjet/rollout/inputs';
+import { defineEnvironment, defineReader } from '@agentjet/rollout/inputs';
 
 export const harbor = defineEnvironment({
   name: 'harbor',
@@ -48,5 +48,35 @@ export const harbor = defineEnvironment({
       lifeSeconds: boxLife,
       onNotice: (message) => process.emitWarning(message, 'HarborNotice'),
     });
+  },
+});
+
+const folder = z.string().min(1).nullable();
+
+export const harborTasks = defineReader({
+  name: 'harbor',
+  section: z
+    .strictObject({
+      training: z.strictObject({
+        folder: setting(folder, null, 'a folder with task folders, as `harbor datasets download` writes it', {
+          path: 'file',
+        }),
+      }),
+      validation: z.strictObject({ folder: setting(folder, null, 'null: no evaluation', { path: 'file' }) }),
+      unsupported: setting(
+        z.enum(['error', 'leave_out']),
+        'error',
+        'a task that cannot be honoured: error (stops the run) | leave_out',
+      ),
+    })
+    .describe("folders in Harbor's format; environment.protocol: harbor runs them"),
+  async open({ training, validation, unsupported }, { onNotice = () => undefined }) {
+    if (training.folder === null && validation.folder === null)
+      throw new ConfigError(
+        'no_tasks',
+        'task_reader.type is harbor, but task_reader.harbor.training.folder is empty. Name a folder of tasks.',
+      );
+    const { createHarborReader } = await import('./reader.js');
+    return createHarborReader({ training: training.folder, validation: validation.folder, unsupported, onNotice });
   },
 });

@@ -9,7 +9,7 @@ import ignore, { type Ignore } from 'ignore';
 /** The files of a task: which of them count, whether they stay in the task, and what identifies them. */
 
 /** Throws TaskError if a symlink of the folder leaves the task. */
-export async function checkLinks(folder: string, root: string): Promise<void> {
+export async function refuseLinks(folder: string, root: string): Promise<void> {
   const inside = await realpath(root);
   for (const file of await listFiles(folder)) {
     if (!(await lstat(path.join(folder, file))).isSymbolicLink()) continue;

@@ -64,7 +64,7 @@ const artifact = z.union([
   }),
 ]);
 
-export const taskSchema = z.object({
+export const taskFileSchema = z.object({
   schema_version: z.string().optional(),
   version: z.string().optional(),
   task: z.object({ name: z.string(), version: z.string().nullish() }).nullish(),
@@ -88,7 +88,7 @@ export const taskSchema = z.object({
   artifacts: z.array(artifact).default([]),
 });
 
-export type TaskToml = z.output<typeof taskSchema>;
+export type TaskToml = z.output<typeof taskFileSchema>;
 export type EnvironmentToml = z.output<typeof environment>;
 
 /** Returns megabytes from the present key or the old one. */

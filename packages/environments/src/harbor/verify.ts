@@ -5,16 +5,16 @@ import {
   asOutage,
   asRoot,
   engineSeconds,
-  hostOf,
+  harborHostOf,
   lastLineOf,
   openMachine,
   openSecondsOf,
   quote,
-  type Machine,
+  type HarborMachine,
 } from './harbor-machine.js';
 import { excludedBy } from './excluded-by.js';
 
-import { readReward } from './read-reward.js';
+import { readBoxReward } from './read-reward.js';
 import { resolveVariables, type Artifact, type HarborTask } from './read-task.js';
 import { ignoredIn } from './task-files.js';
 
@@ -27,7 +27,7 @@ import { ignoredIn } from './task-files.js';
 export type VerifyOptions = {
   readonly engine: BoxEngine;
   readonly task: HarborTask;
-  readonly machine: Machine;
+  readonly machine: HarborMachine;
   readonly episodeId: string;
   /** False: a verifier in the agent's machine runs as in Harbor, next to what the agent left running. */
   readonly isGuarded: boolean;
@@ -97,7 +97,7 @@ async function empty(
       throw new EnvironmentOutage(
         `${folder} in the box of task ${task.name} could not be emptied before the verifier.`,
         {
-          host: hostOf(task),
+          host: harborHostOf(task),
         },
       );
   }
@@ -171,9 +171,9 @@ const testScript = [
   'if echo room > /logs/verifier/.room && [ -s /logs/verifier/.room ]; then rm -f /logs/verifier/.room; echo has-room; fi',
 ].join('; ');
 
-async function runTests({ engine, task, signal }: VerifyOptions, { box, workdir }: Machine): Promise<Verdict> {
+async function runTests({ engine, task, signal }: VerifyOptions, { box, workdir }: HarborMachine): Promise<Verdict> {
   const { seconds, user, env } = task.verifier;
-  const host = hostOf(task);
+  const host = harborHostOf(task);
   if (task.verifier.hasTests) await asRoot(box, 'chmod +x /tests/test.sh', { host: engine.name, signal });
   const result = await asOutage(engine.name, () =>
     box.exec(['/bin/sh', '-c', testScript], {
@@ -194,5 +194,5 @@ async function runTests({ engine, task, signal }: VerifyOptions, { box, workdir 
   if (!result.output.includes('has-room'))
     throw new EnvironmentOutage(`The box of task ${task.name} has no room left to write a verdict.`, { host });
   await asOutage(engine.name, () => box.stop());
-  return readReward({ box, engine: engine.name, host });
+  return readBoxReward({ box, engine: engine.name, host });
 }

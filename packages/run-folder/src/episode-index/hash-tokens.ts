@@ -8,7 +8,7 @@ const idsMark = '"ids":[';
  * Returns a hash of all token ids in an episode's line. It reads the ids as bytes, because most bytes of a line are
  * numbers and parsing them takes long. Returns undefined if the line has no samples.
  */
-export function hashTokens(line: Buffer): string | undefined {
+function hashTokens(line: Buffer): string | undefined {
   // A quote inside a string is escaped, so the marks can only be keys. Samples are the last key that can have ids.
   const samples = line.lastIndexOf(samplesMark);
   let at = samples === -1 ? -1 : line.indexOf(idsMark, samples);

@@ -10,7 +10,7 @@ import tar from 'tar-stream';
 /** Returns true for a path, relative to the folder and with `/`, that stays outside. A folder ends with `/`. */
 export type Leaves = (relative: string) => boolean;
 
-export type PackOptions = {
+export type TarOptions = {
   readonly leaves?: Leaves;
   /** Files that everybody may execute, by their path in the folder. */
   readonly programs?: readonly string[];
@@ -23,7 +23,7 @@ export type PackOptions = {
 export function packFolder(
   folder: string,
   prefix: string,
-  { leaves = () => false, programs = [] }: PackOptions = {},
+  { leaves = () => false, programs = [] }: TarOptions = {},
 ): Readable {
   const pack = tar.pack();
   const add = async (relative: string): Promise<void> => {

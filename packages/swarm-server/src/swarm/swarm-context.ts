@@ -9,7 +9,7 @@ import {
   type Store,
   type StoreWriter,
 } from '@agentjet/ledger';
-import { RecoveryBudget } from '@agentjet/core';
+import { RecoveryBudget } from '@agentjet/run';
 import type { WeightsState } from '@agentjet/run/loop';
 import type { Notice } from '../log/log-entry.js';
 import { CallGate } from './call-gate.js';
