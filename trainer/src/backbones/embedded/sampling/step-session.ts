@@ -5,7 +5,12 @@ import type { ModelConfig } from '../training/model/model-config.js';
 import { parameterOf, type Parameter, type ParameterLayout } from '../training/model/parameter-layout.js';
 import type { AdapterForm } from '../training/adapter/adapter-form.js';
 import { ropeTables } from '../training/model/rope-tables.js';
-import { type FrozenWeights, readRows, storedBytes, type WeightFormat } from '../training/frozen/frozen-weights.js';
+import {
+  type FrozenWeights,
+  readMatrixRows,
+  storedBytes,
+  type WeightFormat,
+} from '../training/frozen/frozen-weights.js';
 import { embeddingName } from '../training/model/sequence-inputs.js';
 import { decodeGraph } from './decode-graph.js';
 import { externalWeights } from './decode-weights.js';
@@ -69,7 +74,7 @@ export class StepSessionFactory implements StepShape {
       externalData: externalWeights(weights),
     });
     const embed: Embed | undefined =
-      weights.format === 'float32' ? undefined : (ids) => readRows(weights, this.#embedding, ids);
+      weights.format === 'float32' ? undefined : (ids) => readMatrixRows(weights, this.#embedding, ids);
     return new StepSession(session, this, { constantFeeds: { ...this.#rotation, ...adapter }, embed });
   }
 }

@@ -167,7 +167,7 @@ export function zeroCodesInput(numBlocks: number): string {
 }
 
 /** Returns rows of a matrix, shape [rows.length, columns]. */
-export function readRows(weights: FrozenWeights, { offset, shape }: Parameter, rows: Int32Array): Float32Array {
+export function readMatrixRows(weights: FrozenWeights, { offset, shape }: Parameter, rows: Int32Array): Float32Array {
   const columns = shape[1] ?? 0;
   const found = new Float32Array(rows.length * columns);
   for (const [index, row] of rows.entries())

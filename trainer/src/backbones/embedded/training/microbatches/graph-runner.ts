@@ -11,7 +11,7 @@ import {
   scoringGraph,
   trainingGraph,
 } from '../model/training-graph.js';
-import { frozenFeeds, readRows } from '../frozen/frozen-weights.js';
+import { frozenFeeds, readMatrixRows } from '../frozen/frozen-weights.js';
 import { tensorsOf, viewOf } from '../parameter-tensors.js';
 import { embeddingName } from '../model/sequence-inputs.js';
 import { openSession, toTensor, type InferenceSession, type Tensor } from '@agentjet/onnx';
@@ -129,7 +129,7 @@ export class GraphRunner {
   #embedded({ ids }: Feeds): Feeds {
     const { base, config } = this.#options;
     if (base === undefined || base.weights.format === 'float32' || !(ids?.data instanceof Int32Array)) return {};
-    const rows = readRows(base.weights, parameterOf(base.layout, embeddingName), ids.data);
+    const rows = readMatrixRows(base.weights, parameterOf(base.layout, embeddingName), ids.data);
     return { embedded: toTensor(rows, [ids.data.length, config.hiddenSize]) };
   }
 
