@@ -214,11 +214,6 @@ export const plants: readonly Plant[] = [
       }),
   },
   {
-    name: 'rate-of-another-model',
-    cause: 'swings',
-    open: (options) => solve({ ...options, steps: 20, rate: 3e-3, trainerCommon: { testFreq: 2 } }),
-  },
-  {
     name: 'left-or-right-by-chance',
     cause: 'lost_variety',
     open: (options) =>

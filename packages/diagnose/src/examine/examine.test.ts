@@ -81,6 +81,16 @@ describe('the order of findings', () => {
   });
 });
 
+it('calls two falls of held-out success by more than its intervals swings, and one fall not', () => {
+  const evaluate = (scores: readonly number[]): readonly ExaminedEvaluation[] =>
+    scores.map((score, at) => ({ step: at * 15, score, low: score - 0.1, high: score + 0.1 }));
+  const figures = { reward: draw(() => 0.4) };
+  const { findings } = examine(runWith({ figures, evaluations: evaluate([0.2, 0.6, 0.3, 0.6, 0.35]) }));
+  expect(findings[0]).toMatchObject({ cause: 'swings', since: 15 });
+  expect(findings[0]?.summary).toMatch(/it fell 2 times by more than chance, by up to 0\.3/);
+  expect(causesOf({ figures, evaluations: evaluate([0.2, 0.6, 0.3, 0.6, 0.55]) })).not.toContain('swings');
+});
+
 it('says what it could not look at, and why', () => {
   const { unseen } = examine(runWith());
   expect(unseen).toContainEqual({ cause: 'kl_drift', needs: ['kl'] });

@@ -59,8 +59,8 @@ export function fateOf({ before, after }: TaskChange): TaskFate {
 export const fateWords: Readonly<Record<TaskFate, string>> = {
   learned: 'newly solved',
   lost: 'newly failed',
-  never: 'never solved',
-  always: 'always solved',
+  never: 'failed both times',
+  always: 'solved both times',
   partly: 'partly solved',
   once: 'measured once',
 };
