@@ -34,7 +34,7 @@ describe('an episode as trajectories', () => {
     expect(new Set(documents.map(({ trajectory_id: id }) => id)).size).toBe(4);
     expect(documents.map(({ session_id: id }) => id)).toEqual(Array(4).fill('e1-t1-r0'));
     const forks = documents.flatMap((document) => oursOf(document)['fork_of'] ?? []);
-    expect(forks.toSorted()).toEqual(['e1-t1-r0/critic/0', 'e1-t1-r0/solver/0']);
+    expect(forks.map(String).toSorted()).toEqual(['e1-t1-r0/critic/0', 'e1-t1-r0/solver/0']);
   });
 
   it('gives back each row bit for bit', () => {

@@ -20,7 +20,7 @@ export async function readBody(
   incoming: IncomingMessage,
   options: BodyOptions,
 ): Promise<Buffer | 'too_large' | 'slow' | 'broken'> {
-  await undefined; // By then, Node has read a small body that arrived together with the headers.
+  await Promise.resolve(); // By then, Node has read a small body that arrived together with the headers.
   return takeWhole(incoming, options) ?? collect(incoming, options);
 }
 

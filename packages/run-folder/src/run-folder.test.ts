@@ -320,7 +320,9 @@ describe('a run folder', () => {
       );
     await claim(Date.now());
     let beat = Promise.resolve();
-    const beats = setInterval(() => (beat = beat.then(() => claim(Date.now()))), 50);
+    const beats = setInterval(() => {
+      beat = beat.then(() => claim(Date.now()));
+    }, 50);
     await expect(run.rewind(stateOf(0))).rejects.toMatchObject({
       code: 'run_in_use',
       message: expect.stringContaining(`in another container or on another machine named ${hostname()}`),

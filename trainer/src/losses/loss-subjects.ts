@@ -77,13 +77,22 @@ export const lossSubjects: readonly LossSubject[] = [
   { name: 'tinker', missing: undefined, open: () => inFolder(openTinker) },
 ];
 
+/** Closes the second also if the first throws. */
+async function closeBoth(first: () => Promise<void>, second: () => Promise<void>): Promise<void> {
+  try {
+    await first();
+  } finally {
+    await second();
+  }
+}
+
 async function inFolder(open: (dir: string) => Promise<OpenSubject>): Promise<OpenSubject> {
   const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-loss-'));
   const remove = (): Promise<void> => rm(dir, { recursive: true, force: true });
   try {
     await createModelFolder(path.join(dir, 'model'), { config: json, ...initial });
     const subject = await open(dir);
-    return { ...subject, close: () => subject.close().finally(remove) };
+    return { ...subject, close: () => closeBoth(subject.close, remove) };
   } catch (error) {
     await remove();
     throw error;
@@ -130,7 +139,11 @@ async function openTinker(dir: string): Promise<OpenSubject> {
       if (trained === undefined) throw new Error('The server has trained nothing.');
       return readSaved(trained, path.join(dir, 'trained'));
     },
-    close: () => backbone.close().finally(() => server.close()),
+    close: () =>
+      closeBoth(
+        () => backbone.close(),
+        () => server.close(),
+      ),
   };
 }
 
