@@ -10,8 +10,11 @@ import { parseArgs } from 'node:util';
 import { WorkflowError, type JobResult } from 'agentjet';
 import { keepRun, recordsDir } from './kept-run.js';
 import { healthyByOthers } from './by-others/healthy.js';
+import { moreHealthy } from './by-others/more-healthy.js';
+import { morePlants } from './by-others/more-plants.js';
 import { plantsByOthers } from './by-others/plants.js';
 import { healthy } from './healthy.js';
+import type { Plant } from './plant.js';
 import { plants } from './plants.js';
 
 const { values, positionals: wanted } = parseArgs({
@@ -35,7 +38,9 @@ const runDirIn = (experimentDir: string): string => {
   return path.dirname(path.join(experimentDir, String(metrics)));
 };
 
-for (const { name, cause, open } of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers]) {
+const more: readonly Plant[] = [...morePlants, ...moreHealthy];
+for (const plant of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers, ...more]) {
+  const { name, cause, open } = plant;
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'doctor-'));
   const began = performance.now();
@@ -46,7 +51,7 @@ for (const { name, cause, open } of [...plants, ...healthy, ...plantsByOthers, .
       name: `${kind}.${name}`,
       dir: values.out,
       cause: cause ?? null,
-      origin: `test/doctor/${name.startsWith('by-others.') ? 'by-others/' : ''}${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
+      origin: `test/doctor/${name.startsWith('by-others.') ? 'by-others/' : ''}${more.includes(plant) ? 'more-' : ''}${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
     });
     const seconds = Math.round((performance.now() - began) / 1000);
     console.log(`${kind}.${name}: ${bytes} bytes, ${seconds} s, ${ended}`);
