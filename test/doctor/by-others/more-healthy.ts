@@ -1,6 +1,6 @@
 import type { Plant } from '../plant.js';
-import { patients, smallJob } from './jobs.js';
-import { askOneQuestion, asksNews, killTheFirst, lakesWithAWayBack, nightTasks, stepAway } from './short-tasks.js';
+import { smallJob } from './jobs.js';
+import { killTheFirst, lakesWithAWayBack, nightTasks, stepAway } from './short-tasks.js';
 
 /** More runs without a planted mistake. Each has a task of one question and one answer. */
 
@@ -14,24 +14,6 @@ const away: Plant = {
       tasks: lakesWithAWayBack(201, 80),
       settings: { seed: 31, batchSize: 12, numRepeat: 7, lr: 8e-4 },
       trainerCommon: { testFreq: 14 },
-    }),
-};
-
-const question: Plant = {
-  name: 'by-others.first-question',
-  open: ({ experimentDir }) =>
-    smallJob({
-      experimentDir,
-      steps: 12,
-      workflow: askOneQuestion,
-      judge: (task, output) => {
-        const isSuccess = asksNews(task, output);
-        return { reward: isSuccess ? 1 : 0, isSuccess };
-      },
-      tasks: patients(202, 100),
-      rollout: { maxResponseLengthInOneTurn: 32 },
-      settings: { model: 'micro', algorithm: 'rloo', seed: 32, batchSize: 10, numRepeat: 6, lr: 1e-3 },
-      trainerCommon: { testFreq: 6 },
     }),
 };
 
@@ -49,4 +31,4 @@ const night: Plant = {
     }),
 };
 
-export const moreHealthy: readonly Plant[] = [away, question, night];
+export const moreHealthy: readonly Plant[] = [away, night];
