@@ -2,7 +2,7 @@ import { asModel, ReActAgent } from '@agentjet/react';
 import { createRandom, deriveSeed } from '@agentjet/core';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 import { directions, FrozenLake, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
-import { findTopic } from '#tutorial/learning-to-ask/ailments.js';
+import { findTopic, type TopicName, topics } from '#tutorial/learning-to-ask/ailments.js';
 import type { Patient } from '#tutorial/learning-to-ask/patients.js';
 import { drawTasks as drawVillages } from '#tutorial/werewolves/village-tasks.js';
 import { findName, names, type Name } from '#tutorial/werewolves/village.js';
@@ -63,6 +63,10 @@ export function asksAgain({ metadata }: Task, output: WorkflowOutput): boolean {
   const topic = findTopic(String(output.metadata?.['answer'] ?? ''));
   return topic !== undefined && topic in facts && !hidden.includes(topic);
 }
+
+/** Tells whether the answer of an episode is one of the questions about these topics, word for word. */
+export const asksExactly = (about: readonly TopicName[], output: WorkflowOutput): boolean =>
+  about.some((topic) => topics[topic].question === output.metadata?.['answer']);
 
 type Night = { readonly self: Name; readonly fellow: Name; readonly others: readonly Name[] };
 
