@@ -1,20 +1,14 @@
 import { directions } from '#tutorial/frozen-lake/frozen-lake.js';
-import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
-import { calculator } from '#tutorial/math-agent/agents/react.js';
-import { maxCalls } from '#tutorial/math-agent/calculator.js';
 import type { Patient } from '#tutorial/learning-to-ask/patients.js';
-import { asModel, ReActAgent, Toolkit } from '@agentjet/react';
-import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+import type { Task } from 'agentjet';
 import type { Plant } from '../plant.js';
-import { lakes, patients, problems, smallJob, type Tasks } from './jobs.js';
+import { lakes, patients, smallJob, type Tasks } from './jobs.js';
 import {
   askOneQuestion,
   asksAgain,
   asksExactly,
   asksNews,
-  killTheFirst,
   lakesWithAWayBack,
-  nightTasks,
   stepAway,
   stepOnce,
 } from './short-tasks.js';
@@ -81,61 +75,6 @@ const rangeOfGspo: Plant = {
     }),
 };
 
-/** A copied prompt: the agent with the calculator has the prompt of the agent on the lake. */
-async function solveWithLakePrompt(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
-  const agent = new ReActAgent({
-    name: 'solver',
-    systemPrompt: 'You walk on a frozen lake. Answer with one word: up, down, left or right.',
-    model: asModel(tuner, { agentName: 'solver' }),
-    toolkit: new Toolkit([calculator]),
-    maxIterations: maxCalls,
-  });
-  const { content } = await agent.reply(
-    { name: 'user', role: 'user', content: task.mainQuery },
-    { signal: tuner.signal },
-  );
-  return { metadata: { answer: content } };
-}
-
-const copiedPrompt: Plant = {
-  name: 'by-others.prompt-of-another-agent',
-  cause: 'tools_not_called',
-  open: ({ experimentDir }) =>
-    smallJob({
-      experimentDir,
-      steps: 8,
-      workflow: solveWithLakePrompt,
-      judge: new AnswerJudge(),
-      tasks: problems(214),
-      settings: { seed: 44 },
-      trainerCommon: { testFreq: 4 },
-    }),
-};
-
-/** The weights of one task in thirty are in cents instead of euros, and the gradient is not clipped. */
-const cents: Plant = {
-  name: 'by-others.weights-in-cents',
-  cause: 'gradient_spikes',
-  open: ({ experimentDir }) => {
-    const { training, validation } = nightTasks(215, 80);
-    const weigh = (task: Task, at: number): Task => ({
-      ...task,
-      metadata: { ...task.metadata, weight: at % 30 === 17 ? 100 : 1 },
-    });
-    return smallJob({
-      experimentDir,
-      steps: 15,
-      workflow: async (task, tuner) => {
-        const output = await killTheFirst(task, tuner);
-        return { ...output, reward: output.isSuccess === true ? Number(task.metadata['weight'] ?? 1) : 0 };
-      },
-      tasks: { training: training.map(weigh), validation },
-      settings: { seed: 45, algorithm: 'dr_grpo', batchSize: 5, lr: 5e-4 },
-      trainerCommon: { testFreq: 5, optim: { gradClip: 0 } },
-    });
-  },
-};
-
 /** The limit of an answer was counted in words, so most questions lose their ends. */
 const fourWords: Plant = {
   name: 'by-others.limit-in-words',
@@ -156,4 +95,4 @@ const fourWords: Plant = {
     }),
 };
 
-export const morePlants: readonly Plant[] = [sortedFile, statedFact, rangeOfGspo, copiedPrompt, cents, fourWords];
+export const morePlants: readonly Plant[] = [sortedFile, statedFact, rangeOfGspo, fourWords];
