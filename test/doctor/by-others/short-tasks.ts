@@ -51,20 +51,20 @@ export async function askOneQuestion(task: Task, tuner: Tuner): Promise<Workflow
   };
 }
 
-/** Tells whether the question of an episode is about a fact that matters and that the patient did not state. */
+/** Returns whether the question of an episode is about a fact that matters and that the patient did not state. */
 export function asksNews({ metadata }: Task, output: WorkflowOutput): boolean {
   const topic = findTopic(String(output.metadata?.['answer'] ?? ''));
   return topic !== undefined && (metadata as Patient).hidden.includes(topic);
 }
 
-/** Tells whether the question of an episode is about the fact that the patient stated. */
+/** Returns whether the question of an episode is about the fact that the patient stated. */
 export function asksAgain({ metadata }: Task, output: WorkflowOutput): boolean {
   const { facts, hidden } = metadata as Patient;
   const topic = findTopic(String(output.metadata?.['answer'] ?? ''));
   return topic !== undefined && topic in facts && !hidden.includes(topic);
 }
 
-/** Tells whether the answer of an episode is one of the questions about these topics, word for word. */
+/** Returns whether the answer of an episode is one of the questions about these topics, word for word. */
 export const asksExactly = (about: readonly TopicName[], output: WorkflowOutput): boolean =>
   about.some((topic) => topics[topic].question === output.metadata?.['answer']);
 
