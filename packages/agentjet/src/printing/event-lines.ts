@@ -168,8 +168,8 @@ function formatResult(result: JobResult): string {
 
 /** What people usually do after a run, in addition to the studio. */
 function nextCommands(runDir: string): readonly string[] {
-  const run = quoteForShell(showPath(runDir));
-  return [`next   ajet inspect ${run} --before-after`, `next   ajet serve ${run}`];
+  const quoted = quoteForShell(showPath(runDir));
+  return [`next   ajet inspect ${quoted} --before-after`, `next   ajet serve ${quoted}`];
 }
 
 /** The folder of the run, and the command that shows it in a browser. */

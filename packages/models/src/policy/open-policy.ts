@@ -88,10 +88,10 @@ export async function openUntrainedPolicy(
 /** A model that is not trained is opened whole, so an adapter next to it would have no effect. */
 function requireNoAdapter({ lora }: CommonConfig): void {
   if (lora.adapter === null) return;
-  const dir = quoteForShell(lora.adapter);
+  const quoted = quoteForShell(lora.adapter);
   throw new ConfigError(
     'conflict',
-    `lora.adapter is ${lora.adapter}, and only a run that trains begins with an adapter. Evaluate it with \`ajet eval --checkpoint ${dir}\`. For other commands, merge it with \`ajet export ${dir} <new folder>\`, and set model.path to the new folder and lora.adapter to null.`,
+    `lora.adapter is ${lora.adapter}, and only a run that trains begins with an adapter. Evaluate it with \`ajet eval --checkpoint ${quoted}\`. For other commands, merge it with \`ajet export ${quoted} <new folder>\`, and set model.path to the new folder and lora.adapter to null.`,
   );
 }
 
