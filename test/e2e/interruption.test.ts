@@ -51,34 +51,37 @@ function copyWhole(): string {
   return folder;
 }
 
-it('kill -9 at any moment and --resume: the metrics of a run that was never killed, to the last digit', async () => {
-  const folder = createJobFolder(modelDir, { ...restless, hold: '' }, longRun);
-  const running = startAjet(folder, train);
-  await running.waitFor(/step 3\/7/);
-  running.child.kill('SIGKILL');
-  expect((await running.finished).signal).toBe('SIGKILL');
-  rmSync(path.join(folder, 'hold'));
-  const run = onlyRun(folder);
-  expect(listCheckpoints(run)).toContain('step-000002');
+longIt(
+  'kill -9 at any moment and --resume: the metrics of a run that was never killed, to the last digit',
+  async () => {
+    const folder = createJobFolder(modelDir, { ...restless, hold: '' }, longRun);
+    const running = startAjet(folder, train);
+    await running.waitFor(/step 3\/7/);
+    running.child.kill('SIGKILL');
+    expect((await running.finished).signal).toBe('SIGKILL');
+    rmSync(path.join(folder, 'hold'));
+    const run = onlyRun(folder);
+    expect(listCheckpoints(run)).toContain('step-000002');
 
-  for (const delayMs of [Math.random() * 400, Math.random() * 1500]) {
-    const resumed = startAjet(folder, [...train, '--resume']);
-    await resumed.waitFor(/^run /m);
-    setTimeout(() => resumed.child.kill('SIGKILL'), delayMs);
-    await resumed.finished;
-  }
-  const resumed = await runAjet(folder, [...train, '--resume', '--json']);
-  expect(resumed.code).toBe(0);
-  expect(listRuns(folder)).toEqual([run]);
-  expect(whole).toHaveLength(7);
-  expect(readMetrics(run)).toEqual(whole);
-  expect(JSON.parse(resumed.stdout)).toMatchObject({
-    policy_version: 7,
-    run_dir: run,
-    success_before: expect.any(Number),
-  });
-  expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 7]);
-});
+    for (const delayMs of [Math.random() * 400, Math.random() * 1500]) {
+      const resumed = startAjet(folder, [...train, '--resume']);
+      await resumed.waitFor(/^run /m);
+      setTimeout(() => resumed.child.kill('SIGKILL'), delayMs);
+      await resumed.finished;
+    }
+    const resumed = await runAjet(folder, [...train, '--resume', '--json']);
+    expect(resumed.code).toBe(0);
+    expect(listRuns(folder)).toEqual([run]);
+    expect(whole).toHaveLength(7);
+    expect(readMetrics(run)).toEqual(whole);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({
+      policy_version: 7,
+      run_dir: run,
+      success_before: expect.any(Number),
+    });
+    expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 7]);
+  },
+);
 
 it('Ctrl-C once: the step is finished, a checkpoint saved, exit 130; and it resumes from there', async () => {
   const folder = createJobFolder(modelDir, { ...restless, hold: '' }, longRun);
@@ -164,28 +167,33 @@ it('refuses to resume a run made with another configuration, and says what diffe
   expect(readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8')).toBe(before);
 });
 
-it('a flipped bit in the newest checkpoint: --resume continues from the one before and says so; --from reaches further back', async () => {
-  const folder = copyWhole();
-  const run = onlyRun(folder);
-  const weights = path.join(run, 'checkpoints/step-000007/model.safetensors');
-  const bytes = readFileSync(weights);
-  bytes.writeUInt8(bytes.readUInt8(bytes.length - 4) ^ 1, bytes.length - 4);
-  writeFileSync(weights, bytes);
+longIt(
+  'a flipped bit in the newest checkpoint: --resume continues from the one before and says so; --from reaches further back',
+  async () => {
+    const folder = copyWhole();
+    const run = onlyRun(folder);
+    const weights = path.join(run, 'checkpoints/step-000007/model.safetensors');
+    const bytes = readFileSync(weights);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 4) ^ 1, bytes.length - 4);
+    writeFileSync(weights, bytes);
 
-  const resumed = await runAjet(folder, [...train, '--resume']);
-  expect(resumed.stderr).toBe('');
-  expect(resumed.code).toBe(0);
-  expect(resumed.stdout).toMatch(/step-000007 is broken: model\.safetensors has changed since it was written/);
-  expect(resumed.stdout).toMatch(/Resuming .*, after step 6\./);
-  expect(readMetrics(run)).toEqual(whole);
+    const resumed = await runAjet(folder, [...train, '--resume']);
+    expect(resumed.stderr).toBe('');
+    expect(resumed.code).toBe(0);
+    expect(resumed.stdout).toMatch(/step-000007 is broken: model\.safetensors has changed since it was written/);
+    expect(resumed.stdout).toMatch(/Resuming .*, after step 6\./);
+    expect(readMetrics(run)).toEqual(whole);
 
-  const further = await runAjet(folder, [...train, '--resume', '--from', 'step-4']);
-  expect(further.code).toBe(0);
-  expect(further.stdout).toMatch(/Checkpoints after step 4 are set aside: step-000006, step-000007/);
-  expect(readMetrics(run)).toEqual(whole);
-  expect(readdirSync(path.join(run, 'checkpoints'))).toContain('abandoned-step-000006');
-  expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(/needs the option "resume". Set both/);
-});
+    const further = await runAjet(folder, [...train, '--resume', '--from', 'step-4']);
+    expect(further.code).toBe(0);
+    expect(further.stdout).toMatch(/Checkpoints after step 4 are set aside: step-000006, step-000007/);
+    expect(readMetrics(run)).toEqual(whole);
+    expect(readdirSync(path.join(run, 'checkpoints'))).toContain('abandoned-step-000006');
+    expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(
+      /needs the option "resume". Set both/,
+    );
+  },
+);
 
 longIt('--resume takes another rate, more repeats and an edited reward, and records from which step on', async () => {
   const folder = createJobFolder(modelDir, restless, longRun);

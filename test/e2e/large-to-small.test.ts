@@ -122,17 +122,21 @@ longIt(
   60_000,
 );
 
-it('says how many episodes an outage has cost, and runs them with --resume', async () => {
-  const folder = createJobFolder(modelDir);
-  unpaid = '5';
-  const first = await runAjet(folder, collect('rollout.max_attempts=1', 'rollout.max_outage=1'));
-  unpaid = '';
-  expect(first.stderr).toMatch(/1 of 6 episodes are missing.*--resume runs them/);
-  expect(lastJson(first.stdout)).toMatchObject({ collected: { episodes: 5, failed: 0 } });
-  const second = await runAjet(folder, [...collect(), '--resume']);
-  expect(second.stderr).not.toMatch(/are missing/);
-  expect(lastJson(second.stdout)).toMatchObject({ collected: { episodes: 6 } });
-}, 60_000);
+longIt(
+  'says how many episodes an outage has cost, and runs them with --resume',
+  async () => {
+    const folder = createJobFolder(modelDir);
+    unpaid = '5';
+    const first = await runAjet(folder, collect('rollout.max_attempts=1', 'rollout.max_outage=1'));
+    unpaid = '';
+    expect(first.stderr).toMatch(/1 of 6 episodes are missing.*--resume runs them/);
+    expect(lastJson(first.stdout)).toMatchObject({ collected: { episodes: 5, failed: 0 } });
+    const second = await runAjet(folder, [...collect(), '--resume']);
+    expect(second.stderr).not.toMatch(/are missing/);
+    expect(lastJson(second.stdout)).toMatchObject({ collected: { episodes: 6 } });
+  },
+  60_000,
+);
 
 /** Files in OpenAI's fine-tuning format. */
 const chats = toJsonLines(

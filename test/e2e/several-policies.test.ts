@@ -153,20 +153,23 @@ it('reports its events, and the model of each policy', () => {
   expect(lines.find((line) => line.startsWith('run '))).toContain('3 steps of 2 tasks, 4 episodes each');
 });
 
-it('stops at a signal after the running step with all checkpoints saved, and continues to the same figures', async () => {
-  const config = createConfig(modelDir);
-  const stop = new AbortController();
-  const onEvent = (event: JobEvent): void => {
-    if (event.type === 'step_finished') stop.abort(new Error('stopped by SIGINT'));
-  };
-  const { result } = await trainAlone({ signal: stop.signal, onEvent }, config);
-  expect(result).toMatchObject({ isInterrupted: true, successAfter: null });
-  for (const { modelDir: dir, policyVersion } of Object.values(result.policies ?? {}))
-    expect(dir).toContain(`step-00000${policyVersion}`);
-  const resumed = await trainAlone({ resume: true }, config);
-  expect(resumed.result).toMatchObject({ runDir: result.runDir, isInterrupted: false, policyVersion: 3 });
-  expect(resumed.figures).toEqual(whole.figures);
-});
+longIt(
+  'stops at a signal after the running step with all checkpoints saved, and continues to the same figures',
+  async () => {
+    const config = createConfig(modelDir);
+    const stop = new AbortController();
+    const onEvent = (event: JobEvent): void => {
+      if (event.type === 'step_finished') stop.abort(new Error('stopped by SIGINT'));
+    };
+    const { result } = await trainAlone({ signal: stop.signal, onEvent }, config);
+    expect(result).toMatchObject({ isInterrupted: true, successAfter: null });
+    for (const { modelDir: dir, policyVersion } of Object.values(result.policies ?? {}))
+      expect(dir).toContain(`step-00000${policyVersion}`);
+    const resumed = await trainAlone({ resume: true }, config);
+    expect(resumed.result).toMatchObject({ runDir: result.runDir, isInterrupted: false, policyVersion: 3 });
+    expect(resumed.figures).toEqual(whole.figures);
+  },
+);
 
 longIt('goes back to a checkpoint of its policies, and trains the later steps again', async () => {
   const runDir = path.join(createScratchFolder(), 'copy');

@@ -86,7 +86,7 @@ longIt('the same seed gives the same metrics, another seed others', async () => 
   expect(readMetrics(onlyRun(third))).not.toEqual(readMetrics(onlyRun(first)));
 });
 
-it('evaluates a checkpoint, and shows a run and an episode', async () => {
+longIt('evaluates a checkpoint, and shows a run and an episode', async () => {
   const folder = createJobFolder(modelDir);
   await runAjet(folder, ['--conf', 'job.yaml', 'trainer_common.total_training_steps=1']);
   const run = onlyRun(folder);

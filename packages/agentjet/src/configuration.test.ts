@@ -184,7 +184,7 @@ describe('what is wrong with a configuration', () => {
       'an unknown environment',
       'ajet:\n  environment:\n    protocol: nemo-gym\n',
       'wrong_type',
-      '"environment.protocol" in math-agent.yaml:3 is "nemo-gym", but must be one of agentjet, openenv, mcp, appworld, none. To use an environment from your code, write path/file.ts->Export.',
+      '"environment.protocol" in math-agent.yaml:3 is "nemo-gym", but must be one of agentjet, openenv, mcp, appworld, harbor, none. To use an environment from your code, write path/file.ts->Export.',
     ],
     [
       'an unknown choice',

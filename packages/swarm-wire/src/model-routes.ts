@@ -67,6 +67,7 @@ export const modelRoutes: readonly CallRoute[] = [
     }),
   ),
   { method: 'get', path: '/v1beta/models', summary: "Lists the model, as Gemini's API does" },
+  { method: 'get', path: '/v1beta/models/{model}', summary: "Shows the model, as Gemini's API does" },
   { method: 'get', path: '/v1/models', summary: 'Lists the model' },
   { method: 'get', path: '/v1/models/{model}', summary: 'Shows the model' },
 ];

@@ -33,7 +33,10 @@ const smallRun = [
   'onnx.num_threads=1',
 ];
 
-it.each(frameworks)('writes a project with %s that trains as it is', { timeout: 60_000 }, async (framework) => {
+/** The other frameworks are tried with the long tests, because each trains. */
+const tried = process.env['AJET_LONG_TESTS'] === '1' ? frameworks : ['react', 'langgraph'];
+
+it.each(tried)('writes a project with %s that trains as it is', { timeout: 60_000 }, async (framework) => {
   await init(dir, framework);
   expect(lines.join('\n')).toMatch(
     /npx ajet probe agent\.yaml .*\n.*--backbone=debug.*\n.*npx ajet --conf agent\.yaml {2}.*trains/,

@@ -9,7 +9,8 @@ export const clippedAway: Cause = {
   name: 'clipped_away',
   needs: ['clipped'],
   threshold: 'a fifth of the tokens in the last quarter of the run: a token beyond the clip has no gradient',
-  explains: ['collapsed', 'lost_variety', 'stopped_learning', 'no_gain'],
+  // A token without a gradient does not move, so the clip is also why a model hardly changes.
+  explains: ['collapsed', 'lost_variety', 'rate_too_low', 'stopped_learning', 'no_gain'],
   look({ figures: { clipped }, settings }) {
     if (clipped === undefined) return undefined;
     const late = between(clipped, 0.75, 1);
