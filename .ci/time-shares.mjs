@@ -23,7 +23,7 @@ export const shares = [
   },
   {
     part: 'data',
-    minutes: 0.7,
+    minutes: 0.95,
     folders: [
       'packages/data',
       'packages/generation',
@@ -39,5 +39,5 @@ export const shares = [
     minutes: 0.2,
     folders: ['trainer/src/backbones/tinker', 'trainer/src/backbones/verl'],
   },
-  { part: 'all else', minutes: 6.3, folders: [''] },
+  { part: 'all else', minutes: 6.05, folders: [''] },
 ];

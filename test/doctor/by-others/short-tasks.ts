@@ -52,15 +52,20 @@ export async function askOneQuestion(task: Task, tuner: Tuner): Promise<Workflow
 }
 
 /** Returns whether the question of an episode is about a fact that matters and that the patient did not state. */
+function answerOf({ metadata }: WorkflowOutput): string {
+  const answer = metadata?.['answer'];
+  return typeof answer === 'string' ? answer : '';
+}
+
 export function asksNews({ metadata }: Task, output: WorkflowOutput): boolean {
-  const topic = findTopic(String(output.metadata?.['answer'] ?? ''));
+  const topic = findTopic(answerOf(output));
   return topic !== undefined && (metadata as Patient).hidden.includes(topic);
 }
 
 /** Returns whether the question of an episode is about the fact that the patient stated. */
 export function asksAgain({ metadata }: Task, output: WorkflowOutput): boolean {
   const { facts, hidden } = metadata as Patient;
-  const topic = findTopic(String(output.metadata?.['answer'] ?? ''));
+  const topic = findTopic(answerOf(output));
   return topic !== undefined && topic in facts && !hidden.includes(topic);
 }
 
