@@ -51,12 +51,12 @@ export async function askOneQuestion(task: Task, tuner: Tuner): Promise<Workflow
   };
 }
 
-/** Returns whether the question of an episode is about a fact that matters and that the patient did not state. */
 function answerOf({ metadata }: WorkflowOutput): string {
   const answer = metadata?.['answer'];
   return typeof answer === 'string' ? answer : '';
 }
 
+/** Returns whether the question of an episode is about a fact that matters and that the patient did not state. */
 export function asksNews({ metadata }: Task, output: WorkflowOutput): boolean {
   const topic = findTopic(answerOf(output));
   return topic !== undefined && (metadata as Patient).hidden.includes(topic);
