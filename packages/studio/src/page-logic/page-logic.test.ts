@@ -238,6 +238,14 @@ describe('the first question', () => {
     expect(sumUp({ run, evaluations: [] }).sentence).toContain('no evaluation');
   });
 
+  it('names the best evaluation if the last one is worse by more than chance', () => {
+    const [before, best] = [point(0, 0.03, 0.01, 0.11), point(18, 0.78, 0.66, 0.87)];
+    const verdict = sumUp({ run, evaluations: [before, best, point(36, 0.47, 0.35, 0.59)] });
+    expect(verdict).toMatchObject({ tone: 'bad', word: 'It learned, then lost some of it' });
+    expect(verdict.sentence).toContain('at step 18');
+    expect(sumUp({ run, evaluations: [before, best, point(36, 0.7, 0.58, 0.8)] }).word).toBe('It learned');
+  });
+
   it('is asked of each task', () => {
     const trials = (successes: number, count = 1) => ({ successes, trials: count, episode: 'e', ref: '0.0' });
     const fate = (before: number, after: number) =>

@@ -13,6 +13,8 @@ export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluatio
       word: 'Measured once',
       sentence: `Success is ${sayRate(before)} at step ${before.step}. A later evaluation shows if it learns.`,
     };
+  const lost = whatWasLost(evaluations, before, after);
+  if (lost !== undefined) return lost;
   const change = run.change ?? { difference: after.rate - before.rate, low: null, high: null };
   const words = `Success on tasks that are not trained went from ${sayRate(before)} to ${sayRate(after)}`;
   if (change.low === null || change.high === null) {
@@ -22,6 +24,21 @@ export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluatio
   const isApart = change.low > 0 || change.high < 0;
   const interval = `${showSigned(change.low)} to ${showSigned(change.high)}`;
   return judge(change.difference, isApart, `${words}: ${showSigned(change.difference)}, 95% ${interval}.`);
+}
+
+/** The verdict on a run that was better in between: the intervals of its best and its last evaluation are apart. */
+function whatWasLost(
+  evaluations: readonly EvaluationPoint[],
+  before: EvaluationPoint,
+  after: EvaluationPoint,
+): RunVerdict | undefined {
+  const best = evaluations.reduce((highest, each) => (each.rate > highest.rate ? each : highest), before);
+  if (best === before || after.high >= best.low) return undefined;
+  return {
+    tone: 'bad',
+    word: 'It learned, then lost some of it',
+    sentence: `Success on tasks that are not trained went from ${sayRate(before)} to ${sayRate(best)} at step ${best.step}, and then to ${sayRate(after)}. The checkpoint near step ${best.step} is better than the last one.`,
+  };
 }
 
 function judge(difference: number, isApart: boolean, sentence: string): RunVerdict {
