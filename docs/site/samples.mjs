@@ -36,7 +36,7 @@ function compile(root, folder, sources) {
 }
 
 const textAt = ({ file, start, length }) => file.text.slice(start, start + length);
-const isFunctionBody = (code) => /^\s*(return|await) /m.test(code) && !/^\s*import /m.test(code);
+const isFunctionBody = (code) => /^\s*(return|await) /m.test(code) && !/^\s*(import|export) /m.test(code);
 const wrap = (code) => `${isFunctionBody(code) ? `async () => {\n${code}\n};` : code}\nexport {};\n`;
 
 /** Returns a line for each sample that does not compile, with the messages of the compiler. */
