@@ -46,7 +46,11 @@ type TensorData = Float32Array | Float64Array | Uint16Array | Uint8Array | Int32
 
 /** Returns a tensor over the given memory, without a copy. */
 export function toTensor(data: TensorData, shape: readonly number[]): Tensor {
-  return new runtime.Tensor(elementTypeOf(data), data, shape);
+  const tensor = new runtime.Tensor(elementTypeOf(data), data, shape);
+  // On Node 24 and later, onnxruntime-common puts a Float16Array in place of a Uint16Array. The native library reads a
+  // Float16Array as empty, so the tensor gets its own array back.
+  if (tensor.data !== data) Object.defineProperty(tensor, 'cpuData', { value: data });
+  return tensor;
 }
 
 function elementTypeOf(data: TensorData): 'float32' | 'float64' | 'float16' | 'uint8' | 'int32' | 'int64' {
