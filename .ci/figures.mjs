@@ -1,24 +1,16 @@
 // `npm run figures` fills the figures of all pages from the results that the benchmarks keep, and writes
 // docs/RESULTS.md, the list of all figures. With `--check` it writes nothing, and fails if a page differs from its
 // results.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { computeFigures, fillFigures, quotedFigures } from './fill-figures.mjs';
 import { findNewestResult } from './newest-result.mjs';
+import { ownFiles } from './own-files.mjs';
 import { resultsPage } from './results-page.mjs';
 import { root } from './workspaces.mjs';
 
-const notOurs = new Set(['node_modules', 'dist', 'saved_experiments']);
 const resultsFile = 'docs/RESULTS.md';
-
-function pagesUnder(folder) {
-  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const name = path.posix.join(folder, entry.name);
-    if (entry.isDirectory()) return notOurs.has(entry.name) || entry.name.startsWith('.') ? [] : pagesUnder(name);
-    return entry.name.endsWith('.md') && name !== resultsFile ? [name] : [];
-  });
-}
 
 const read = (file) => readFileSync(path.join(root, file), 'utf8');
 const readResult = (file) => JSON.parse(read(findNewestResult(file, root)));
@@ -48,7 +40,7 @@ const groups = parse(read('docs/figures.yaml'));
 try {
   const values = await computeFigures(groups, readResult);
   const quotedBy = new Map([...values.keys()].map((name) => [name, []]));
-  for (const file of pagesUnder('')) {
+  for (const file of ownFiles().filter((name) => name.endsWith('.md') && name !== resultsFile)) {
     const page = read(file);
     try {
       update(file, page, fillFigures(page, values));
@@ -61,18 +53,10 @@ try {
   if (unquoted.length > 0) fail(`No page quotes these figures of docs/figures.yaml: ${unquoted.join(', ')}.`);
   update(
     resultsFile,
-    readIfThere(resultsFile),
+    existsSync(path.join(root, resultsFile)) ? read(resultsFile) : '',
     resultsPage(groups, values, quotedBy, (file) => findNewestResult(file, root), readResult),
   );
 } catch (error) {
   fail(error.message);
 }
 process.exit(isFine ? 0 : 1);
-
-function readIfThere(file) {
-  try {
-    return read(file);
-  } catch {
-    return '';
-  }
-}

@@ -1,23 +1,14 @@
 // `npm run check -- --words [--json] [<paths>]` prints each sentence with a phrase of .ci/phrases.mjs, and fails if
 // there is one.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { ownFiles } from './own-files.mjs';
 import { passagesOf } from './passages.mjs';
 import { bannedIn, phrases, sentencesOf } from './phrases.mjs';
 import { root } from './workspaces.mjs';
 
-const notOurs = new Set(['node_modules', 'dist', 'saved_experiments', 'coverage', 'packed', '__pycache__']);
-const ourDots = new Set(['.ci', '.github']);
 /** These files have to name the phrases. */
 const namesThem = new Set(['.ci/phrases.mjs', 'test/house/phrases.test.ts']);
-
-function filesUnder(folder) {
-  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const name = path.posix.join(folder, entry.name);
-    if (notOurs.has(entry.name) || (entry.name.startsWith('.') && !ourDots.has(entry.name))) return [];
-    return entry.isDirectory() ? filesUnder(name) : [name];
-  });
-}
 
 /**
  * Returns a file's number of sentences, and the phrases that it must not have. Returns undefined if people do not read
@@ -36,7 +27,7 @@ function readWords(file) {
 const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const isAsked = (file) => paths.length === 0 || paths.some((each) => file.startsWith(each.replace(/^\.\/|\/$/g, '')));
 const isRead = /\.(?:[cm]?[jt]s|py|sh|md|ya?ml|toml|service)$|Dockerfile$|^\.ci\/\w+$/;
-const files = filesUnder('').filter((file) => isRead.test(file) && !namesThem.has(file) && isAsked(file));
+const files = ownFiles().filter((file) => isRead.test(file) && !namesThem.has(file) && isAsked(file));
 const read = files.map(readWords).filter((found) => found !== undefined);
 const banned = read.flatMap((found) => found.banned);
 
