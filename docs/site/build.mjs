@@ -53,11 +53,11 @@ const navigation = Object.entries(sections).map(([text, files]) => ({
   text,
   collapsed: true,
   items: files.map((entry) => {
-    const [file, text_] = typeof entry === 'string' ? [entry] : Object.entries(entry)[0];
-    if (file.startsWith('/')) return { text: text_, link: file };
+    const [file, title] = typeof entry === 'string' ? [entry] : Object.entries(entry)[0];
+    if (file.startsWith('/')) return { text: title, link: file };
     const page = titles.get(file);
     if (page === undefined) throw new Error(`docs/site/pages.yaml names a page that does not exist: ${file}.`);
-    return { text: text_ ?? page.title, link: page.address };
+    return { text: title ?? page.title, link: page.address };
   }),
 }));
 writeFileSync(path.join(staged, 'site.json'), JSON.stringify({ navigation }));
