@@ -2,6 +2,8 @@ export { createAnswerJudge } from './answer/answer-judge.js';
 export { createCountdownJudge } from './countdown/countdown-judge.js';
 export { createEnvironmentJudge } from './environment/environment-judge.js';
 export { createLlmJudge, type LlmJudgeOptions } from './llm/llm-judge.js';
+export { createScorerJudge, type ScorerOptions } from './scorer/scorer-judge.js';
+export type { ScoreFunction, Scorer } from './scorer/scorer.js';
 export { createTestsJudge } from './tests/tests-judge.js';
 export { createRubricsJudge } from './rubrics/rubrics-judge.js';
 export { learnRubrics } from './rubrics/learn-rubrics.js';

@@ -19,6 +19,7 @@ describe('importUserModule', () => {
     expect(await importUserModule(`${path.join(dir, 'flow.ts')}->a`, '/')).toBe(1);
     await expect(importUserModule('flow.ts', dir)).rejects.toThrow(/"flow\.ts" does not name an export/);
     await expect(importUserModule('none.ts->Flow', dir)).rejects.toThrow(/none\.ts, which does not exist/);
+    await expect(importUserModule('@some/other->c', dir)).rejects.toThrow(/No installed package has this name either/);
     await expect(importUserModule('tutorial.math.agent->Flow', dir)).rejects.toThrow(/looks like a Python module/);
     await expect(importUserModule('flow.ts->Flaw', dir)).rejects.toThrow(
       /exports nothing named "Flaw"\. It exports: Flow, a, default\./,
@@ -109,6 +110,17 @@ describe('a folder without node_modules', () => {
     expect(load('flow.ts')).toMatchObject({ stdout: 'function\n', stderr: '' });
   });
 
+  it('has installed packages, each of which decides what is loaded', () => {
+    const made = path.join(project, 'node_modules/@some/scorers');
+    mkdirSync(made, { recursive: true });
+    const exports = { '.': { import: './esm.mjs' }, './more': './more.mjs' };
+    writeFileSync(path.join(made, 'package.json'), JSON.stringify({ name: '@some/scorers', exports }));
+    writeFileSync(path.join(made, 'esm.mjs'), "export const found = 'all';");
+    writeFileSync(path.join(made, 'more.mjs'), "export const found = 'more';");
+    const { stdout } = load(made, `${made}/more`, `${made}/less`);
+    expect(stdout).toMatch(/^all\nmore\n.*scorers\/less->found" could not be loaded: .*'\.\/less' is not defined/);
+  });
+
   it('may hold JavaScript of either kind without saying which', () => {
     writeFileSync(
       path.join(project, 'modern.js'),
@@ -118,10 +130,7 @@ describe('a folder without node_modules', () => {
       path.join(project, 'classic.js'),
       "const path = require('node:path');\nexports.found = path.basename('/a/classic');\n",
     );
-    expect([load('modern.js'), load('classic.js')]).toMatchObject([
-      { stdout: 'modern\n', stderr: '' },
-      { stdout: 'classic\n', stderr: '' },
-    ]);
+    expect(load('modern.js', 'classic.js')).toMatchObject({ stdout: 'modern\nclassic\n', stderr: '' });
   });
 
   it('may hold CommonJS that requires TypeScript', () => {

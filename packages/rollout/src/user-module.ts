@@ -15,16 +15,21 @@ export async function importUserModule(reference: string, baseDir: string, key?:
   const named = key === undefined ? `"${reference}"` : `${key} "${reference}"`;
   const { file, exportName } = parseReference(reference, named);
   const fullPath = path.resolve(baseDir, file);
-  if (!existsSync(fullPath) || !statSync(fullPath).isFile()) {
+  const isFile = existsSync(fullPath) && statSync(fullPath).isFile();
+  const installed = isFile ? undefined : toPackageSpecifier(fullPath);
+  if (!isFile && installed === undefined) {
     const places =
       key === undefined
         ? `Paths are relative to ${path.resolve(baseDir)}.`
         : 'Paths are resolved against the folder of the YAML file that names them, then against the working directory.';
     const isPython = /^[\w.]+$/.test(file) && path.extname(file) !== '' && !/\.[cm]?[jt]sx?$/.test(file);
-    const repair = isPython ? 'It looks like a Python module: name a TypeScript or JavaScript file.' : places;
+    const isPackage = path.extname(file) === '';
+    const repair = isPython
+      ? 'It looks like a Python module: name a TypeScript or JavaScript file.'
+      : `${isPackage ? 'No installed package has this name either. ' : ''}${places}`;
     throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${repair}`);
   }
-  const exported = await load(fullPath, named);
+  const exported = await load(fullPath, installed ?? pathToFileURL(fullPath).href, named);
   if (!(exportName in exported) || exported[exportName] === undefined) {
     const names = Object.keys(exported)
       .filter((name) => name !== 'module.exports')
@@ -101,10 +106,23 @@ async function registerHooks(data: { readonly parentURL: string }): Promise<void
   registerInThread({ resolve: resolveSync });
 }
 
-async function load(fullPath: string, named: string): Promise<Readonly<Record<string, unknown>>> {
+/**
+ * Returns the specifier of an installed package, such as `/a/node_modules/autoevals`. The hooks resolve it as an import of
+ * a file in `/a`, so the package decides which of its files is loaded.
+ */
+function toPackageSpecifier(fullPath: string): string | undefined {
+  const [, folder, name, packageName = ''] =
+    /^(.*)[\\/]node_modules[\\/](((?:@[^\\/]+[\\/])?[^\\/]+).*)$/.exec(fullPath) ?? [];
+  if (folder === undefined || name === undefined) return undefined;
+  if (!existsSync(path.join(folder, 'node_modules', packageName, 'package.json'))) return undefined;
+  const parent = pathToFileURL(path.join(folder, 'package.json'));
+  return `ajet-package/${[name.replaceAll('\\', '/'), parent.href].map(encodeURIComponent).join('/')}`;
+}
+
+async function load(fullPath: string, specifier: string, named: string): Promise<Readonly<Record<string, unknown>>> {
   await registerTypeScript(fullPath);
   try {
-    return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
+    return (await import(specifier)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     throw new ConfigError('module_failed', describeLoadFailure(`${named} could not be loaded`, error, fullPath), {
       cause: error,

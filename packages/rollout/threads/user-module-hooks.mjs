@@ -13,6 +13,12 @@ const isPackage = (specifier) => /^[@a-z]/i.test(specifier) && !/^[a-z][a-z0-9+.
 const isAbsent = (error, specifier) => error?.code === 'ERR_MODULE_NOT_FOUND' && isPackage(specifier);
 const fromOurs = (context) => ({ ...context, parentURL: ours });
 
+/** Reads `ajet-package/<name>/<parent>` of src/user-module.ts: the import of a package by a file of the user. */
+function readPackage(specifier, context) {
+  const [name, parentURL] = /^ajet-package\/([^/]+)\/([^/]+)$/.exec(specifier)?.slice(1).map(decodeURIComponent) ?? [];
+  return name === undefined ? { specifier, context } : { specifier: name, context: { ...context, parentURL } };
+}
+
 async function find(specifier, context, nextResolve) {
   try {
     return await nextResolve(specifier, context);
@@ -25,7 +31,8 @@ async function find(specifier, context, nextResolve) {
 }
 
 /** The hook for `module.register`. */
-export async function resolve(specifier, context, nextResolve) {
+export async function resolve(given, from, nextResolve) {
+  const { specifier, context } = readPackage(given, from);
   return withFormat(await find(specifier, context, nextResolve));
 }
 
@@ -43,7 +50,8 @@ function findSync(specifier, context, nextResolve) {
 }
 
 /** The hook for `module.registerHooks`, which is also called for `require`. */
-export function resolveSync(specifier, context, nextResolve) {
+export function resolveSync(given, from, nextResolve) {
+  const { specifier, context } = readPackage(given, from);
   if (context.conditions.includes('require')) return nextResolve(specifier, context);
   return withFormat(findSync(specifier, context, nextResolve));
 }

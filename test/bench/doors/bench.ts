@@ -11,37 +11,56 @@ import { projects } from './projects.js';
 
 /**
  * Do our packages work in the projects that people have? Each project is made in an empty folder, gets the tarballs of
- * this commit, and is checked, installed, bundled or tested as its users would do it. `--only <part of a name>` runs
- * some of them and keeps the outcomes of the others at the same commit. `--packed <folder>` takes tarballs that exist.
+ * this commit, and is checked, installed, bundled or tested as its users would do it. `--only <name>,<name>` runs those
+ * whose name has one of these parts, and keeps the outcomes of the others at the same commit, so that a result can be
+ * joined from several calls. `install_mb` is one of the names. `--packed <folder>` takes tarballs that exist.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const only = optionOf(args, '--only');
-  const chosen = projects.filter(({ name }) => only === undefined || name.includes(only));
-  if (chosen.length === 0)
-    throw new Error(`--only is ${JSON.stringify(only)}. There are: ${projects.map(({ name }) => name).join(', ')}.`);
+  const isChosen = toChoice(only);
   const folder = mkdtempSync(path.join(tmpdir(), 'doors-'));
   try {
     const packed = optionOf(args, '--packed') ?? (await pack(path.join(folder, 'packed')));
     const earlier = only === undefined ? {} : keptAtThisCommit();
     const outcomes: Record<string, string> = { ...earlier.projects };
-    for (const [index, project] of chosen.entries()) {
-      const outcome = await tryProject(project, path.join(folder, String(index)), packed);
+    const loads: Record<string, number> = { ...earlier.loads };
+    for (const project of projects.filter(({ name }) => isChosen(name))) {
+      const outcome = await tryProject(project, path.join(folder, 'project'), packed);
       outcomes[project.name] = outcome;
+      loads[project.name] = Math.round((loadavg()[0] ?? 0) * 10) / 10;
       report(`${project.name}: ${outcome}`);
     }
-    const megabytes =
-      only === undefined ? await installedMegabytes(path.join(folder, 'agentjet'), packed) : earlier.install_mb;
+    const megabytes = isChosen(sizeName)
+      ? await installedMegabytes(path.join(folder, 'agentjet'), packed)
+      : earlier.install_mb;
     const summary = { projects: outcomes, ...(megabytes !== undefined && { install_mb: megabytes }) };
-    return { summary, details: { load: loadavg().map((load) => Math.round(load * 10) / 10) } };
+    return { summary, details: { loads } };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-type Kept = { readonly projects?: Readonly<Record<string, string>>; readonly install_mb?: number };
+const sizeName = 'install_mb';
+
+/** Returns whether a name is chosen. Throws if `only` has a part that no name has. */
+function toChoice(only: string | undefined): (name: string) => boolean {
+  if (only === undefined) return () => true;
+  const names = [...projects.map(({ name }) => name), sizeName];
+  const parts = only.split(',');
+  const strange = parts.find((part) => part === '' || !names.some((name) => name.includes(part)));
+  if (strange !== undefined)
+    throw new Error(`--only names ${JSON.stringify(strange)}. There are: ${names.join(', ')}.`);
+  return (name) => parts.some((part) => name.includes(part));
+}
+
+type Kept = {
+  readonly projects?: Readonly<Record<string, string>>;
+  readonly install_mb?: number;
+  readonly loads?: Readonly<Record<string, number>>;
+};
 
 function keptAtThisCommit(): Kept {
   const file = path.join(root, 'test/bench/results/doors.json');

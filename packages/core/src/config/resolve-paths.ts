@@ -18,8 +18,24 @@ function resolvePath(value: string, folders: readonly string[]): string {
 }
 
 function resolveModule(value: string, folders: readonly string[]): string {
-  const [file = value, ...names] = value.split('->');
-  return [resolvePath(file.trim(), folders), ...names.map((name) => name.trim())].join('->');
+  const [file = value, ...names] = value.split('->').map((part) => part.trim());
+  const resolved = resolvePath(file, folders);
+  const installed = existsSync(resolved) ? undefined : findInstalled(file, folders);
+  return [installed ?? resolved, ...names].join('->');
+}
+
+/** Returns the path of an installed package, or of a part of it such as `vitest-evals/judges`, below `node_modules`. */
+function findInstalled(name: string, folders: readonly string[]): string | undefined {
+  const [, packageName] = /^((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[\w./-]+)?$/.exec(name) ?? [];
+  if (packageName === undefined) return undefined;
+  const roots = folders.flatMap(withParents).map((folder) => path.join(folder, 'node_modules'));
+  const root = roots.find((each) => existsSync(path.join(each, packageName, 'package.json')));
+  return root === undefined ? undefined : path.join(root, name);
+}
+
+function withParents(folder: string): readonly string[] {
+  const parent = path.dirname(folder);
+  return parent === folder ? [folder] : [folder, ...withParents(parent)];
 }
 
 /** `nano` is a bundled model and not a folder. A name such as Qwen/Qwen2.5-0.5B that is not a folder stays as it is, for messages. */
