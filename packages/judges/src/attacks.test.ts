@@ -5,7 +5,7 @@ import type { Judge } from '@agentjet/rollout';
 import { openCodeRunner } from '@agentjet/sandbox';
 import { afterAll, expect, it } from 'vitest';
 import { createAnswerJudge } from './answer/answer-judge.js';
-import { comparisons } from './answer-settings.js';
+import { comparisons } from './shared-settings.js';
 import { createCombinedJudge } from './combined/combined-judge.js';
 import { createCountdownJudge } from './countdown/countdown-judge.js';
 import { createEnvironmentJudge } from './environment/environment-judge.js';

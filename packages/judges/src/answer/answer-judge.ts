@@ -2,7 +2,7 @@ import { JudgeError, type Task, type Verdict, type WorkflowOutput } from '@agent
 import type { Judge, JudgeContext } from '@agentjet/rollout';
 import { lastAnswerText } from '../last-answer-text.js';
 import { isReadableAs, isSameAnswer, type CompareOptions } from './compare-answers.js';
-import type { Comparison } from '../answer-settings.js';
+import type { Comparison } from '../shared-settings.js';
 import { findAnswer, withoutThoughts, type AnswerSearch } from './find-answer.js';
 import { inOtherWords } from './other-words.js';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isSameAnswer } from './compare-answers.js';
-import type { Comparison } from '../answer-settings.js';
+import type { Comparison } from '../shared-settings.js';
 
 const options = { tolerance: 0, ignoreCase: true };
 const compare = (comparison: Comparison, expected: string, given: string) =>

@@ -1,5 +1,5 @@
 import Fraction from 'fraction.js';
-import type { Comparison } from '../answer-settings.js';
+import type { Comparison } from '../shared-settings.js';
 import { isSameValue } from './compare-values.js';
 import { plainText } from './plain-text.js';
 import { readChoice } from './read-choice.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Comparison } from '../answer-settings.js';
+import type { Comparison } from '../shared-settings.js';
 import { createAnswerJudge } from './answer-judge.js';
 
 async function isPaid(compare: Comparison, gold: string, said: string): Promise<boolean> {

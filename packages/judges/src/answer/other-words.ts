@@ -1,6 +1,6 @@
 import { evaluateNearly, type Expression } from '../arithmetic/expression.js';
 import { readExpression } from '../arithmetic/read-expression.js';
-import type { Comparison } from '../answer-settings.js';
+import type { Comparison } from '../shared-settings.js';
 import { isDoubtful } from './doubt.js';
 import { isEqualAtPoints } from './equal-at-points.js';
 import { plainText } from './plain-text.js';

@@ -1,7 +1,6 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { answerSource } from '../answer-settings.js';
-import { comparisons } from '../answer-settings.js';
+import { answerSource, comparisons } from '../shared-settings.js';
 
 export const answer = defineJudge({
   name: 'answer',

@@ -1,6 +1,6 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { answerSource } from '../answer-settings.js';
+import { answerSource } from '../shared-settings.js';
 
 export const countdown = defineJudge({
   name: 'countdown',

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { answerSource } from '../answer-settings.js';
-import { modelLimits, judgeModelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
+import { answerSource, judgeModelSettings, modelLimits, openJudgeModel, outageSetting } from '../shared-settings.js';
 
 const count = z.number().int().positive();
 export const llm = defineJudge({

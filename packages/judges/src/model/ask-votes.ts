@@ -1,5 +1,5 @@
 import { ConfigError, JudgeError, Outage } from '@agentjet/core';
-import type { onOutage as outageRules } from './model-settings.js';
+import type { onOutage as outageRules } from '../shared-settings.js';
 
 /** How an episode is treated if its judge cannot be reached. It is never rewarded. */
 export type OnOutage = (typeof outageRules)[number];

@@ -106,13 +106,14 @@ it("binds a judge's own model", async () => {
   });
 });
 
-it.each([
+const withoutScore: readonly (readonly [Scorer, RegExp])[] = [
   [() => ({ name: 'F', score: null, error: new Error('no key') }), /gave no score|: no key/],
   [() => null, /gave no score for task "t"/],
   [() => 'good', /gave "good" for task "t"/],
   [() => ({ score: Number.NaN }), /A score is a number/],
   [() => ({ name: 'J', assess: () => 1 }), /makes a scorer: call it in a file of yours/],
-] as const)('gives no reward without a score (%#)', async (scorer, message) => {
+];
+it.each(withoutScore)('gives no reward without a score (%#)', async (scorer, message) => {
   await expect(createScorerJudge(scorer).judge(task, {}, says('4'))).rejects.toThrow(message);
 });
 
