@@ -41,7 +41,7 @@ export function addJudge(program: Command, setExitCode: (code: number) => void):
     .option('--fail-on <what>', 'with --audit: paid exits with 1 if a strategy that solves nothing is paid')
     .option(
       '--examples <file>',
-      "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line",
+      "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line; or ATIF: a file or a folder",
     )
     .option('--run <folder>', 'score the kept episodes of this run again')
     .option('--step <number>', 'with --run: only the episodes of this step')

@@ -89,7 +89,7 @@ async function ask(
   { at, agents, signal }: { readonly at: number; readonly agents: readonly string[]; readonly signal: AbortSignal },
 ): Promise<Verdict> {
   const { task, output } = example;
-  const transcripts = toTranscripts(example, agents);
+  const { transcripts = toTranscripts(example, agents) } = example;
   const context = { episodeId: `example-${at}`, signal, seed: at, transcripts, environment: null };
   const verdict: unknown = await judge.judge(copyPlain(task), output, context);
   return checkVerdict(verdict, task);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Outage, type ChatModel, type Task, type WorkflowOutput } from '@agentjet/core';
 import { runEpisode, type Judge, type JudgeContext, type Tuner } from '@agentjet/rollout';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createAnswerJudge } from '../answer/answer-judge.js';
 import { calibrateJudge } from './calibrate-judge.js';
 import { readLabelledExamples, type LabelledExample } from './labelled-examples.js';
@@ -129,6 +129,71 @@ it('shows what an episode would: a question, the answer, and metadata only if th
     [undefined, conversation('4')],
     ['5', conversation('It is 5')],
   ]);
+});
+
+describe('trajectories in ATIF', () => {
+  const said = (message: string) => ({ source: 'agent', message });
+  const document = (steps: readonly object[], more: object = {}) => ({
+    schema_version: 'ATIF-v1.8',
+    agent: { name: 'solver', version: '1' },
+    steps: steps.map((step, at) => ({ step_id: at + 1, ...step })),
+    ...more,
+  });
+  const asked = { source: 'user', message: '2 + 2?' };
+  const call = { tool_call_id: 'a', function_name: 'add', arguments: { x: 2 } };
+  const used = {
+    ...said(''),
+    tool_calls: [call],
+    observation: { results: [{ source_call_id: 'a', content: '4' }] },
+  };
+
+  it('are examples: the whole conversation, and what people say of it', async () => {
+    const seen: unknown[] = [];
+    const judge: Judge = {
+      judge: ({ mainQuery, metadata }, _output, { transcripts }) => {
+        seen.push([mainQuery, metadata, transcripts.map(({ messages }) => messages.map(({ role }) => role).join())]);
+        return { reward: Number(lastWords({ transcripts } as JudgeContext)), isSuccess: true };
+      },
+    };
+    const file = write(
+      document([asked, used, said('4')], { extra: { feedback: { thumb: 'up' }, metadata: { answer: 4 } } }),
+      document([asked, said('5')], { session_id: 's', extra: { agentjet: { reward: 0.25, is_success: false } } }),
+      document([asked, said('6')], { session_id: 's' }),
+      row('7', { score: 1 }),
+    );
+    const examples = readLabelledExamples(file);
+    expect(examples.map(({ answer, score, isSuccess }) => [answer, score, isSuccess])).toEqual([
+      ['4', 1, true],
+      ['6', 0.25, false],
+      ['7', 1, undefined],
+    ]);
+    const report = await calibrateJudge(judge, examples, { successFrom: null, parallel: 1, signal });
+    expect(report).toMatchObject({ examples: 3, failed: 0 });
+    expect(seen).toEqual([
+      ['2 + 2?', { answer: 4 }, ['user,assistant,tool,assistant']],
+      ['2 + 2?', {}, ['user,assistant', 'user,assistant']],
+      ['q', {}, ['user,assistant']],
+    ]);
+  });
+
+  it('may be files of a folder, printed over many lines', () => {
+    const dir = mkdtempSync(path.join(folder, 'atif-'));
+    for (const name of ['b.json', 'a.json'])
+      writeFileSync(
+        path.join(dir, name),
+        JSON.stringify(document([asked, said(name)], { extra: { score: 0.5 } }), null, 2),
+      );
+    expect(readLabelledExamples(dir).map(({ answer }) => answer)).toEqual(['a.json', 'b.json']);
+    expect(() => readLabelledExamples(path.join(dir, 'a'))).toThrow(/cannot be read/);
+  });
+
+  it.each([
+    [document([asked, said('4')]), /labelled\.jsonl: "score" is missing/],
+    [document([said('4')], { extra: { score: 1 } }), /"main_query" is missing/],
+    [document([], { extra: { score: 1 } }), /labelled\.jsonl is not a trajectory: steps is empty/],
+  ])('say what they lack (%#)', (value, message) => {
+    expect(() => readLabelledExamples(write(value))).toThrow(message);
+  });
 });
 
 /** The reward of an episode in which the agent says this. */

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { isAtif } from '@agentjet/atif';
 import {
   isJsonObject,
   parseJsonObject,
@@ -8,6 +10,8 @@ import {
   type Task,
   type WorkflowOutput,
 } from '@agentjet/core';
+import type { JudgeContext } from '@agentjet/rollout';
+import { readAtifExamples } from './atif-examples.js';
 
 /** An answer that a person has scored. */
 export type LabelledExample = {
@@ -20,21 +24,46 @@ export type LabelledExample = {
   readonly score: number;
   /** Undefined means that the score decides. */
   readonly isSuccess: boolean | undefined;
+  /** What the agents read and answered. If it is missing, it is the question and the answer. */
+  readonly transcripts?: JudgeContext['transcripts'];
 };
 
 /**
  * Reads a JSONL file. Each line has `main_query` (or `question`), optionally the task's `task_id` and `metadata`, and
  * either `answer` with `score`, `label` or `is_success`, or `ranked`, a list of answers from the best to the worst.
- * `output_metadata` is the metadata that the workflow returned with an answer. Throws TaskError with file and line.
+ * `output_metadata` is the metadata that the workflow returned with an answer. Also reads trajectories in ATIF, one in
+ * a file or in a line, and all files of a folder. Throws TaskError with file and line.
  */
-export function readLabelledExamples(file: string): readonly LabelledExample[] {
-  const lines = readFile(file).split('\n');
-  const examples = lines.flatMap((line, at) => (line.trim() === '' ? [] : readLine(line, `${file}:${at + 1}`)));
+export function readLabelledExamples(source: string): readonly LabelledExample[] {
+  const rows = listFiles(source).flatMap(readRows);
+  const [documents, lines] = [rows.filter(({ value }) => isAtif(value)), rows.filter(({ value }) => !isAtif(value))];
+  const trajectories = readAtifExamples(documents).flatMap(({ place, row, transcripts }) =>
+    readRow(row, place).map((example) => ({ ...example, transcripts })),
+  );
+  const examples = [...trajectories, ...lines.flatMap(({ value, place }) => readRow(value, place))];
   if (examples.length > 0) return examples;
   throw new TaskError(
     'no_examples',
-    `${file} holds no examples. Write a JSON object with main_query, answer and score in each line.`,
+    `${source} holds no examples. Write a JSON object with main_query, answer and score in each line.`,
   );
+}
+
+function listFiles(source: string): readonly string[] {
+  if (!(statSync(source, { throwIfNoEntry: false })?.isDirectory() ?? false)) return [source];
+  const names = readdirSync(source).filter((name) => /\.jsonl?$/.test(name));
+  return names.toSorted().map((name) => path.join(source, name));
+}
+
+type PlacedRow = { readonly place: string; readonly value: JsonObject };
+
+function readRows(file: string): readonly PlacedRow[] {
+  const text = readFile(file);
+  const whole = parseJsonObject(text);
+  if (whole !== undefined) return [{ place: isAtif(whole) ? file : `${file}:1`, value: whole }];
+  return text.split('\n').flatMap((line, at) => {
+    const place = `${file}:${at + 1}`;
+    return line.trim() === '' ? [] : [{ place, value: parse(line, place) }];
+  });
 }
 
 function readFile(file: string): string {
@@ -45,8 +74,7 @@ function readFile(file: string): string {
   }
 }
 
-function readLine(line: string, place: string): readonly LabelledExample[] {
-  const row = parse(line, place);
+function readRow(row: JsonObject, place: string): readonly LabelledExample[] {
   const task = readTask(row, place);
   const { answer, ranked } = row;
   if (Array.isArray(ranked)) return fromRanking(ranked, task, place);
