@@ -52,12 +52,13 @@ export {
 } from './state.js';
 export { countTasks, currentTable, tableName, taskKey, tasksOf, type TableVersion } from './task-tables.js';
 export { LmdbStore } from './lmdb/lmdb-store.js';
+export { format as storeFormat } from './lmdb/require-format.js';
 export type { LmdbStoreOptions } from './lmdb/lmdb-store-options.js';
 export type { StoreEntry } from './store/store-entry.js';
 export { foldStore, settleFinished } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';
 export { recover } from './store/recover.js';
-export { planRetirement, retireFiles } from './store/retention.js';
+export { FileRetirement } from './store/retention.js';
 export type { Store } from './store/store.js';
 export { StoreError } from './store/store-error.js';
 export { StoreWriter } from './store/store-writer.js';

@@ -6,7 +6,8 @@ import { episodePart, groupPart, lineOf } from './policies.js';
 import { createRules } from './rules.js';
 import { foldStore } from './store/fold-store.js';
 import { recover } from './store/recover.js';
-import { planRetirement } from './store/retention.js';
+import { Ledger } from './ledger.js';
+import { FileRetirement } from './store/retention.js';
 import { StoreWriter } from './store/store-writer.js';
 import { createTestLedger } from './testing/ledger-fixture.js';
 import { MemoryDisk, MemoryStore } from './testing/memory-store.js';
@@ -87,7 +88,7 @@ describe('several policies', () => {
   });
 
   it('keep a file until the checkpoints of all policies contain its steps', async () => {
-    const { records, train } = sampled(1);
+    const { records, train, ids } = sampled(1);
     train('planner', 'g0');
     train('worker', 'g0');
     const disk = new MemoryDisk();
@@ -99,9 +100,11 @@ describe('several policies', () => {
     await writer.synced();
     await store.roll();
     const { state } = foldStore(store);
-    expect(planRetirement(store, state, (policy) => (policy === 'planner' ? 1 : 0))).toBeUndefined();
-    const plan = planRetirement(store, state, () => 1);
-    expect(plan?.finished[0]?.episodes[0]?.parts).toEqual({
+    const opened = new Ledger({ now: () => 0, state, journal: (added) => writer.append(added) });
+    const retirement = new FileRetirement({ store, ledger: opened, writer });
+    expect(await retirement.retire((policy) => (policy === 'planner' ? 1 : 0))).toEqual([]);
+    expect(await retirement.retire(() => 1)).toEqual([0]);
+    expect(foldStore(store).state.finished.episode(ids[0] ?? '')?.parts).toEqual({
       planner: { fate: 'trained', step: 1 },
       worker: { fate: 'trained', step: 1 },
     });

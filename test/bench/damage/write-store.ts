@@ -1,4 +1,4 @@
-import { Ledger, LmdbStore, recover, retireFiles, StoreWriter } from '@agentjet/ledger';
+import { FileRetirement, Ledger, LmdbStore, recover, StoreWriter } from '@agentjet/ledger';
 
 /**
  * Writes a store as a server does: groups, claims, calls of up to 20 kB, ends, steps and checkpoints. The store has
@@ -9,6 +9,7 @@ export async function writeStore(dir: string, rounds: number, onRound: () => voi
   const { state, nextSequence, conclusions } = await recover(store);
   const writer = new StoreWriter(store, { nextSequence, maxFileBytes: 2 ** 30, maxFileEntries: 300, onFailure: fail });
   const ledger = new Ledger({ now: () => 0, state, journal: (records) => writer.append(records) });
+  const retirement = new FileRetirement({ store, ledger, writer });
   ledger.append(...conclusions);
   for (let round = 0; round < rounds; round++) {
     const groups = [0, 1, 2, 3].map((index) => playGroup(ledger, state.step * 4 + index + round * 1000));
@@ -18,7 +19,7 @@ export async function writeStore(dir: string, rounds: number, onRound: () => voi
     ledger.conclude(step, 0, { isApplied: true });
     if (step % 4 === 0) ledger.append({ kind: 'checkpoint', step });
     await writer.synced();
-    if (step % 8 === 0) await retireFiles({ store, ledger, writer }, step - 4);
+    if (step % 8 === 0) await retirement.retire(step - 4);
     onRound();
   }
   await store.close();

@@ -1,58 +1,25 @@
 /**
- * A process for a store with many episodes. `fill <store> <episodes>` writes the store as a long run does: with groups
- * of 8, steps of 16 groups, and files that are removed after checkpoints. `serve <store>` serves the store. `idle` does
- * nothing. `serve` and `idle` answer each message with the longest delay of their event loop since the last message.
+ * A process for a store with many episodes. `fill <store> <episodes>` writes the store. `serve <store>` serves it. `idle`
+ * does nothing. `serve` and `idle` answer each message with the longest delay of their event loop since the last
+ * message.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createRules, foldStore, Ledger, LmdbStore, recover, retireFiles, StoreWriter } from '@agentjet/ledger';
+import { createRules, foldStore, LmdbStore } from '@agentjet/ledger';
 import { SwarmServer } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';
+import { fillMany, places } from './fill-many.js';
 
-const places = 8;
-const groupsOfStep = 16;
 const files = { maxFileBytes: 256 * 2 ** 20, maxFileEntries: 1_000_000 };
-
-async function fill(dir: string, episodes: number): Promise<void> {
-  const store = await LmdbStore.open(dir);
-  const { state, nextSequence, conclusions } = await recover(store);
-  const fail = (error: Error): void => {
-    throw error;
-  };
-  const writer = new StoreWriter(store, { nextSequence, ...files, maxFileEntries: 200_000, onFailure: fail });
-  const ledger = new Ledger({ now: () => 0, state, journal: (records) => writer.append(records) });
-  ledger.append(...conclusions);
-  const content = { rows: 'r'.repeat(300) };
-  for (let draw = 0; draw * places < episodes; draw++) {
-    const groupId = `g${draw}.0`;
-    ledger.openGroup({ groupId, taskId: `t${draw % 2000}`, numPlaces: places, draw });
-    for (let place = 0; place < places; place++) {
-      const episodeId = `e${draw}-${place}-0123456789ab`;
-      ledger.claim({ groupId, place }, { episodeId, claimId: `c${draw}-${place}`, client: 'fill', seed: place });
-      ledger.end(episodeId, { status: 'completed', reward: place % 2, content });
-    }
-    if (draw % groupsOfStep !== groupsOfStep - 1) continue;
-    const groups = Array.from({ length: groupsOfStep }, (_none, at) => ledger.group(`g${draw - at}.0`));
-    const { step } = ledger.assign(groups);
-    ledger.conclude(step, 0, { isApplied: true });
-    if (step % 50 === 0) ledger.append({ kind: 'checkpoint', step });
-    await writer.committed();
-    if (step % 50 === 0) await retireFiles({ store, ledger, writer }, step - 50);
-  }
-  ledger.append({ kind: 'checkpoint', step: ledger.line.step });
-  await writer.synced();
-  await store.close();
-  process.send?.({ step: ledger.line.step });
-}
 
 async function serve(dir: string): Promise<void> {
   const store = await LmdbStore.open(dir, { isReadOnly: true });
-  const steps = foldedSteps(store);
+  const steps = lastStep(store);
   await store.close();
   const server = await SwarmServer.start({
     openStore: (onLost) => LmdbStore.open(dir, { takeOver: true, onLost }),
     openTrainer: async () => ({
       repeatsExactly: true,
-      checkpoints: async () => [0, steps],
+      checkpoints: async () => [steps - 1, steps], // so an ordered checkpoint removes all older files
       load: async () => undefined,
       optimize: async () => ({ isApplied: true }),
       publish: async () => undefined,
@@ -76,11 +43,11 @@ async function serve(dir: string): Promise<void> {
   process.send?.({ url: server.url });
 }
 
-/** Returns the step of the newest checkpoint. It is near the end of the store, so the newest file is read first. */
-function foldedSteps(store: LmdbStore): number {
+/** Returns the last step. It is near the end of the store, so only the newest file is read. */
+function lastStep(store: LmdbStore): number {
   let step = 0;
   const newest = store.files().at(-1)?.number ?? 0;
-  for (const { record } of store.read(newest, 'events')) if (record.kind === 'checkpoint') step = record.step;
+  for (const { record } of store.read(newest, 'events')) if (record.kind === 'outcome') step = record.step;
   return step || foldStore(store).state.step;
 }
 
@@ -91,7 +58,9 @@ process.on('message', () => {
   delays.reset();
 });
 process.once('disconnect', () => process.exit(0));
-if (kind === 'fill') await fill(dir, Number(episodes));
-else if (kind === 'serve') await serve(dir);
+if (kind === 'fill') {
+  await fillMany(dir, Number(episodes));
+  process.send?.({ url: '' });
+} else if (kind === 'serve') await serve(dir);
 else process.send?.({ url: '' });
 delays.enable();

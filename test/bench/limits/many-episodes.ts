@@ -1,7 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { storeFormat } from '@agentjet/ledger';
+import { root } from '../../../.ci/workspaces.mjs';
 import { inParallel, Requests } from '../swarm/requests.js';
 import { nodeFlags } from '../swarm/server-process.js';
 import { claim, end, postTasks } from '../swarm/swarm-load.js';
@@ -22,8 +26,7 @@ type Child = { readonly child: ChildProcess; readonly url: string };
 /** Serves a store with many episodes, and asks all routes while clients claim and end. */
 export async function serveManyEpisodes(dir: string, episodes: number, report: Report): Promise<ManyEpisodes> {
   const store = path.join(dir, 'ledger');
-  const filled = await start('fill', store, String(episodes));
-  await stop(filled);
+  await copyFilled(episodes, store);
   report(`${episodes} episodes written`);
   const first = await start('serve', store);
   const requests = new Requests(1000);
@@ -58,6 +61,17 @@ export async function serveManyEpisodes(dir: string, episodes: number, report: R
   }
 }
 
+/**
+ * Copies a store with this many episodes to `target`. The store is written once and then kept. If writing it was
+ * interrupted, it is continued.
+ */
+async function copyFilled(episodes: number, target: string): Promise<void> {
+  const kept = path.join(root, 'node_modules/.cache/bench-limits', `${storeFormat}-${episodes}`);
+  await mkdir(path.dirname(kept), { recursive: true });
+  await stop(await start('fill', kept, String(episodes)));
+  await cp(kept, target, { recursive: true, mode: constants.COPYFILE_FICLONE });
+}
+
 /** Returns the episodes per second of this many clients. Each client claims and ends episodes in a loop. */
 async function play(requests: Requests, url: string, clients: number, count: number): Promise<number> {
   const startedAt = performance.now();
@@ -78,20 +92,34 @@ const routes = [
   '/keys',
 ];
 
-/** Asks all routes, with five readers of all events, while 64 clients work. */
+/**
+ * Asks all routes, with five readers of all events, while 64 clients work. A checkpoint is saved meanwhile, and old
+ * files of the store are removed.
+ */
 async function measureDelays(requests: Requests, server: Child, idle: Child): Promise<number> {
   await Promise.all([askDelay(server), askDelay(idle)]);
   const stopping = new AbortController();
   const readers = Array.from({ length: 5 }, () => readEvents(server.url, stopping.signal));
   const working = play(requests, server.url, 64, 4000);
+  const { operation_id: order } = await requests.post(`${server.url}/swarm/v1/run/checkpoint`, {});
   for (let round = 0; round < 5; round++)
     for (const route of routes) await fetch(`${server.url}/swarm/v1${route}`).then((answer) => answer.arrayBuffer());
   await working;
+  await untilDone(server, String(order));
   await sleep(100);
   const [served, rested] = await Promise.all([askDelay(server), askDelay(idle)]);
   stopping.abort();
   await Promise.all(readers);
   return Math.max(0, served - rested);
+}
+
+/** Waits until the checkpoint is saved and the old files of the store are removed. */
+async function untilDone({ url }: Child, order: string): Promise<void> {
+  for (const endMs = performance.now() + 120_000; performance.now() < endMs; await sleep(100)) {
+    const { state } = (await (await fetch(`${url}/swarm/v1/operations/${order}`)).json()) as { readonly state: string };
+    if (state === 'done') return;
+  }
+  throw new Error('The server did not save the checkpoint within two minutes.');
 }
 
 async function readEvents(url: string, signal: AbortSignal): Promise<void> {

@@ -187,7 +187,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
       edit(
         policy,
         '    retire: () => retire(context),',
-        '    retire: () => {\n      context.oldestStep = line.step;\n      return retireFiles(context, line.step);\n    },',
+        '    retire: () => {\n      context.oldestStep = line.step;\n      return context.retirement.retire(() => line.step);\n    },',
       ),
     ],
   },

@@ -1,4 +1,4 @@
-import { createRules, Ledger, planRetirement, recover, StoreWriter, type LedgerRules } from '@agentjet/ledger';
+import { createRules, FileRetirement, Ledger, recover, StoreWriter, type LedgerRules } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
 import { Bench, endRequest } from './bench.js';
@@ -79,15 +79,16 @@ export const idleGroupKept: Scenario = async () => {
   ledger.dropGroup('g0', 'group_expired');
   await writer.synced();
   await store.roll();
-  const early = planRetirement(store, ledger.state, 5);
+  const retirement = new FileRetirement({ store, ledger, writer });
+  const early = await retirement.retire(5);
   const manifest = ledger.assign([], { idle: [ledger.group('g0')], optimizerSteps: [[]] });
   ledger.conclude(manifest.step, 0, { isApplied: true });
   await writer.synced();
   await store.roll();
-  const late = planRetirement(store, ledger.state, 5);
+  const late = await retirement.retire(5);
   return [
-    ...when(early !== undefined, 'the file of a group may go before a step has covered it'),
-    ...when(late === undefined, 'the file of a group stays for ever although its step is in a checkpoint'),
+    ...when(early.length > 0, 'the file of a group may go before a step has covered it'),
+    ...when(late.length === 0, 'the file of a group stays for ever although its step is in a checkpoint'),
   ];
 };
 

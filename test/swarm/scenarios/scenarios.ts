@@ -1,4 +1,4 @@
-import { accountOf, foldStore, Ledger, planRetirement, recover, StoreWriter } from '@agentjet/ledger';
+import { accountOf, FileRetirement, foldStore, Ledger, recover, StoreWriter } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { Bench, claimRequest, endRequest } from './bench.js';
 import { doomedPlace, idleGroupKept, idleWindow, nextBatchWaits, rankOfADraw } from './drawn.js';
@@ -90,11 +90,7 @@ const manifestOfAnOlderGroup: Scenario = async () => {
   await writer.synced();
   await store.roll();
   ledger.append({ kind: 'checkpoint', step });
-  const plan = planRetirement(store, ledger.state, step);
-  ledger.append(...(plan?.finished ?? []));
-  writer.carry(plan?.carried ?? []);
-  await writer.synced();
-  await store.remove(plan?.files ?? []);
+  await new FileRetirement({ store, ledger, writer }).retire(step);
   const { trained, pooled } = accountOf(foldStore(new MemoryStore(disk)).state);
   return when(
     trained !== 2 || pooled !== 0,

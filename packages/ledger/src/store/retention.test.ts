@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Ledger } from '../ledger.js';
 import { accountOf } from '../account.js';
 import { scheduleOf } from '../state.js';
 import { MemoryDisk, MemoryStore, type DiskFaults, type DiskOperation } from '../testing/memory-store.js';
 import { foldStore } from './fold-store.js';
 import { recover } from './recover.js';
-import { planRetirement } from './retention.js';
+import { FileRetirement } from './retention.js';
 import { StoreWriter } from './store-writer.js';
 
 async function openLedger(disk: MemoryDisk, faults: Partial<DiskFaults> = {}) {
@@ -30,15 +30,8 @@ async function openLedger(disk: MemoryDisk, faults: Partial<DiskFaults> = {}) {
     const { step } = ledger.assign(groupIds.map((groupId) => ledger.group(groupId)));
     ledger.conclude(step, 0, { isApplied: true });
   };
-  const retire = async (oldest: number): Promise<readonly number[]> => {
-    const plan = planRetirement(store, ledger.state, oldest);
-    if (plan === undefined) return [];
-    if (plan.finished.length > 0) ledger.append(...plan.finished);
-    writer.carry(plan.carried);
-    await writer.synced();
-    await store.remove(plan.files);
-    return plan.files;
-  };
+  const retirement = new FileRetirement({ store, ledger, writer });
+  const retire = (oldest: number): Promise<readonly number[]> => retirement.retire(oldest);
   return { store, writer, ledger, sample, train, retire, failures };
 }
 
@@ -121,4 +114,58 @@ it('rejects every waiter if the disk fails, and a recovery secures the entries t
   expect(accountOf(again.ledger.state)).toEqual(accountOf(ledger.state));
   disk.cutPower();
   expect(accountOf(foldStore(new MemoryStore(disk)).state)).toEqual(accountOf(ledger.state));
+});
+
+it('keeps a file if most of its records would have to be written again', async () => {
+  const disk = new MemoryDisk();
+  const { store, ledger, writer, sample, train, retire } = await openLedger(disk);
+  for (let index = 0; index < 10; index++)
+    ledger.append({ kind: 'task', taskId: `t${index}`, index, hash: '', content: {} });
+  sample('a', 0);
+  train('a');
+  await writer.synced();
+  await store.roll();
+  sample('b', 1);
+  train('b');
+  await writer.synced();
+  await store.roll();
+  expect(await retire(2)).toEqual([1]);
+  expect([...ledger.state.groups.keys()]).toEqual([]); // the groups of the kept file are finished all the same
+  const { state } = foldStore(new MemoryStore(disk));
+  expect(accountOf(state)).toEqual(accountOf(ledger.state));
+  expect([state.tasks.size, state.groups.size, state.finished.size]).toEqual([10, 0, 2]);
+});
+
+it('reads a large file in parts, and does not read it again while the same record keeps it', async () => {
+  const { store, ledger, writer, sample, train } = await openLedger(new MemoryDisk());
+  for (let draw = 0; draw < 200; draw++) sample(`g${draw}`, draw);
+  train(...Array.from({ length: 199 }, (_none, draw) => `g${draw}`));
+  await writer.synced();
+  await store.roll();
+  const read = vi.spyOn(store, 'read');
+  const retirement = new FileRetirement({ store, ledger, writer });
+  let numTurns = 0;
+  const count = (): void => {
+    numTurns++;
+    turn = setImmediate(count);
+  };
+  let turn = setImmediate(count);
+  expect(await retirement.retire(1)).toEqual([]); // g199 is in no step
+  expect(numTurns).toBeGreaterThanOrEqual(2); // of 602 records, 256 are read at once
+  const numReads = read.mock.calls.length;
+  expect(await retirement.retire(1)).toEqual([]);
+  expect(read.mock.calls).toHaveLength(numReads);
+  train('g199');
+  expect(await retirement.retire(2)).toEqual([0]);
+  clearImmediate(turn);
+});
+
+it('removes each file once if it is called again meanwhile', async () => {
+  const { store, ledger, writer, sample, train } = await openLedger(new MemoryDisk());
+  sample('a', 0);
+  train('a');
+  await writer.synced();
+  await store.roll();
+  const retirement = new FileRetirement({ store, ledger, writer });
+  expect(await Promise.all([retirement.retire(1), retirement.retire(1)])).toEqual([[0], []]);
 });

@@ -10,102 +10,153 @@ import type { StoreWriter } from './store-writer.js';
 import type { Ledger } from '../ledger.js';
 
 /**
- * Decides which files may be removed. A group is finished if it was dropped or evaluated, or if its step has all
- * outcomes and is not newer than the oldest checkpoint that is kept. A file may be removed if every group that its
- * records name is finished, including the groups of its manifests and outcomes. It is removed only after the records
- * that replace it are synced in another file.
+ * Removes the files of a store that no kept checkpoint needs. A group is finished if it was dropped or evaluated, or if
+ * its step has all outcomes and is not newer than the oldest checkpoint that is kept. A file may be removed if every
+ * group that its records name is finished, including the groups of its manifests and outcomes. It is removed only after
+ * the records that replace it are synced in another file.
+ *
+ * A file is read in pages, and the records that replace it are written in parts, so that a large file delays no request.
+ * Create one instance for each store.
  */
+export class FileRetirement {
+  readonly #parts: RetiringStore;
+  /** A record of each file that must still be kept, because of this record. */
+  readonly #blocked = new Map<number, LedgerRecord>();
+  /** Files that are never removed, because most of their records would have to be written again. */
+  readonly #kept = new Set<number>();
+  #turn: Promise<unknown> = Promise.resolve();
 
-export type Retirement = {
-  readonly files: readonly number[];
-  /** Write these before the files are removed. */
-  readonly finished: readonly FinishedRecord[];
-  readonly carried: readonly StoreEntry[];
-  /** Steps whose manifests are removed with the files. */
-  readonly steps: readonly RetiredStep[];
-};
+  constructor(parts: RetiringStore) {
+    this.#parts = parts;
+  }
 
-export type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
+  /** Removes files and returns their numbers. If it is called again meanwhile, the second call waits for the first. */
+  retire(oldest: number | OldestCheckpoint): Promise<readonly number[]> {
+    const oldestCheckpoint = typeof oldest === 'number' ? () => oldest : oldest;
+    const result = this.#turn.then(() => this.#retire(oldestCheckpoint));
+    this.#turn = result.catch(() => undefined); // the caller gets the error
+    return result;
+  }
+
+  async #retire(oldestCheckpoint: OldestCheckpoint): Promise<readonly number[]> {
+    const { store, ledger, writer } = this.#parts;
+    const sealed = store.files().filter(({ isSealed }) => isSealed);
+    const old: OldFile[] = [];
+    for (const { number } of sealed) old.push(...(await this.#lookThrough(number, oldestCheckpoint)));
+    if (old.length === 0) return [];
+    await this.#finish([...new Set(old.flatMap(({ named }) => [...named]))]);
+    const removed = old.filter(({ file }) => !this.#kept.has(file));
+    await this.#carry(removed.flatMap(({ lasting }) => lasting));
+    await writer.synced();
+    const files = removed.map(({ file }) => file);
+    if (files.length > 0) await store.remove(files);
+    forgetSteps(
+      ledger.state,
+      old.flatMap(({ steps }) => steps),
+    );
+    return files;
+  }
+
+  /** Replaces the records of finished groups. */
+  async #finish(groupIds: readonly string[]): Promise<void> {
+    const { ledger, writer } = this.#parts;
+    const { state } = ledger;
+    for (const part of partsOf(groupIds)) {
+      const groups = part.flatMap((groupId) => state.groups.get(groupId) ?? []);
+      // The records are created when they are written, because the draws of the groups may change in between.
+      if (groups.length > 0) ledger.append(...groups.map((group) => finishedRecord(state, group)));
+      await writer.committed();
+    }
+  }
+
+  async #carry(entries: readonly StoreEntry[]): Promise<void> {
+    const { writer } = this.#parts;
+    for (const part of partsOf(entries)) {
+      writer.carry(part.map((entry) => ({ ...entry, isCarried: true })));
+      await writer.committed();
+    }
+  }
+
+  /**
+   * Returns the groups and steps that a file names and the records that must be kept. Returns nothing if the whole file
+   * must be kept. Reading stops at the first record for which the whole file must be kept, and the next look begins with
+   * that record.
+   */
+  async #lookThrough(file: number, oldestCheckpoint: OldestCheckpoint): Promise<readonly OldFile[]> {
+    const { state } = this.#parts.ledger;
+    const blocking = this.#blocked.get(file);
+    if (this.#kept.has(file)) return [];
+    if (blocking !== undefined && !isDone(state, blocking, oldestCheckpoint)) return [];
+    const named = new Set<string>();
+    const lasting: StoreEntry[] = [];
+    const steps: RetiredStep[] = [];
+    let numEntries = 0;
+    for await (const entry of this.#read(file)) {
+      const { record } = entry;
+      if (!isDone(state, record, oldestCheckpoint)) {
+        this.#blocked.set(file, record);
+        return [];
+      }
+      for (const groupId of groupsNamed(state, record)) named.add(groupId);
+      if (isLasting(entry)) lasting.push(entry);
+      if (record.kind === 'manifest') steps.push({ step: record.step, policy: record.policy });
+      numEntries++;
+    }
+    this.#blocked.delete(file);
+    const numWritten = lasting.length + [...named].filter((groupId) => state.groups.has(groupId)).length;
+    if (2 * numWritten > numEntries) this.#kept.add(file);
+    return [{ file, named, lasting, steps }];
+  }
+
+  /** Reads all entries of a file. Other work runs after each page. */
+  async *#read(file: number): AsyncGenerator<StoreEntry> {
+    const { store } = this.#parts;
+    for (const lane of ['events', 'carried', 'finished'] as const) {
+      let after: number | undefined;
+      for (let count = pageEntries; count === pageEntries; ) {
+        count = 0;
+        for (const entry of store.read(file, lane, after)) {
+          yield entry;
+          after = entry.sequence;
+          if (++count === pageEntries) break;
+        }
+        if (count === pageEntries) await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  }
+}
 
 /** The store, the ledger and the writer, which the removal of old files changes. */
 type RetiringStore = {
   readonly store: Pick<Store, 'files' | 'read' | 'remove'>;
   readonly ledger: Pick<Ledger, 'append' | 'state'>;
-  readonly writer: Pick<StoreWriter, 'carry' | 'synced'>;
+  readonly writer: Pick<StoreWriter, 'carry' | 'committed' | 'synced'>;
 };
 
-/** Removes the files that no kept checkpoint needs, after the records that replace them are synced. */
-export async function retireFiles(
-  { store, ledger, writer }: RetiringStore,
-  oldest: number | OldestCheckpoint,
-): Promise<void> {
-  const plan = planRetirement(store, ledger.state, oldest);
-  if (plan === undefined) return;
-  if (plan.finished.length > 0) ledger.append(...plan.finished);
-  writer.carry(plan.carried);
-  await writer.synced();
-  await store.remove(plan.files);
-  forgetSteps(ledger.state, plan.steps);
+type OldFile = {
+  readonly file: number;
+  readonly named: ReadonlySet<string>;
+  readonly lasting: readonly StoreEntry[];
+  /** Steps whose manifests are in the file. */
+  readonly steps: readonly RetiredStep[];
+};
+
+type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
+
+/** The number of entries that are read or written before other work runs. */
+const pageEntries = 256;
+
+function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let at = 0; at < items.length; at += pageEntries) yield items.slice(at, at + pageEntries);
 }
 
-/** Removes the manifests and outcomes of these steps from the state, because the store no longer has them. */
+/** Removes the manifests and outcomes of these steps from the state, because no checkpoint needs them. */
 function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
   for (const { step, policy } of steps) {
     const line = lineOf(state, policy);
     line.manifests.delete(step);
     line.outcomes.delete(step);
   }
-}
-
-export function planRetirement(
-  store: Pick<Store, 'files' | 'read'>,
-  state: LedgerState,
-  oldest: number | OldestCheckpoint,
-): Retirement | undefined {
-  const oldestCheckpoint = typeof oldest === 'number' ? () => oldest : oldest;
-  const sealed = store.files().filter(({ isSealed }) => isSealed);
-  const old = sealed.flatMap(({ number }) => lookThrough(store, number, { state, oldestCheckpoint }) ?? []);
-  if (old.length === 0) return undefined;
-  const named = new Set(old.flatMap((file) => [...file.named]));
-  const groups = [...named].flatMap((groupId) => state.groups.get(groupId) ?? []);
-  return {
-    files: old.map(({ file }) => file),
-    finished: groups.map((group) => finishedRecord(state, group)),
-    carried: old.flatMap(({ lasting }) => lasting).map((entry) => ({ ...entry, isCarried: true })),
-    steps: old.flatMap(({ steps }) => steps),
-  };
-}
-
-type OldFile = {
-  readonly file: number;
-  readonly named: ReadonlySet<string>;
-  readonly lasting: readonly StoreEntry[];
-  readonly steps: readonly RetiredStep[];
-};
-
-type Knowledge = { readonly state: LedgerState; readonly oldestCheckpoint: OldestCheckpoint };
-
-/**
- * Returns the groups and steps that a file names and the records that must be kept, or undefined if the whole file must
- * be kept. Reading stops at the first record for which the whole file must be kept.
- */
-function lookThrough(
-  store: Pick<Store, 'read'>,
-  file: number,
-  { state, oldestCheckpoint }: Knowledge,
-): OldFile | undefined {
-  const named = new Set<string>();
-  const lasting: StoreEntry[] = [];
-  const steps: RetiredStep[] = [];
-  for (const lane of ['events', 'carried', 'finished'] as const) {
-    for (const entry of store.read(file, lane)) {
-      if (!isDone(state, entry.record, oldestCheckpoint)) return undefined;
-      for (const groupId of groupsNamed(state, entry.record)) named.add(groupId);
-      if (isLasting(entry)) lasting.push(entry);
-      if (entry.record.kind === 'manifest') steps.push({ step: entry.record.step, policy: entry.record.policy });
-    }
-  }
-  return { file, named, lasting, steps };
 }
 
 /** Returns the oldest checkpoint of a policy that is kept. */

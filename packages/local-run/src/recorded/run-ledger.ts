@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { toErrorMessage, type CommonConfig, type Task } from '@agentjet/core';
 import {
+  FileRetirement,
   Ledger,
   LedgerError,
   LmdbStore,
   recover,
   RecordIndex,
-  retireFiles,
   settleFinished,
   StoreError,
   StoreWriter,
@@ -38,6 +38,7 @@ export class RunLedger implements PlaceRecord {
   readonly #store: LmdbStore;
   readonly #writer: StoreWriter;
   readonly #index: RecordIndex;
+  readonly #retirement: FileRetirement;
   readonly #failure: Failure;
 
   private constructor(parts: Opened) {
@@ -45,6 +46,7 @@ export class RunLedger implements PlaceRecord {
     this.#store = parts.store;
     this.#writer = parts.writer;
     this.#index = parts.index;
+    this.#retirement = new FileRetirement(parts);
     this.#failure = parts.failure;
   }
 
@@ -173,11 +175,9 @@ export class RunLedger implements PlaceRecord {
 
   /** Removes files that no kept checkpoint needs, after the records that replace them are synced. */
   async retire(oldestCheckpoint: number): Promise<void> {
-    const writer = {
-      carry: this.#writer.carry.bind(this.#writer),
-      synced: () => this.synced(),
-    };
-    await retireFiles({ store: this.#store, ledger: this.ledger, writer }, oldestCheckpoint);
+    await this.#retirement.retire(oldestCheckpoint).catch((error: unknown) => {
+      throw toRunError(error);
+    });
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import {
+  FileRetirement,
   lineOf,
   type Flying,
   type Host,
@@ -65,6 +66,7 @@ export type SharedContext = {
 export type SwarmContext = SharedContext & {
   /** All policies. The steps of the first one decide when an evaluation is due. */
   readonly policies: readonly SwarmContext[];
+  readonly retirement: FileRetirement;
   readonly policy: string;
   /** The state of its weights in the ledger. */
   readonly line: PolicyLine;
@@ -117,6 +119,7 @@ export type SwarmPolicy = {
  */
 export function createContexts(shared: SharedContext, policies: readonly SwarmPolicy[]): SwarmContext {
   const contexts: SwarmContext[] = [];
+  const retirement = new FileRetirement(shared);
   for (const { name, trainer, settings } of policies) {
     const gate = new CallGate(shared.host.now);
     void gate.hold('weights');
@@ -124,6 +127,7 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
     const line = lineOf(shared.ledger.state, name);
     contexts.push({
       ...shared,
+      retirement,
       policies: contexts,
       policy: name,
       line,

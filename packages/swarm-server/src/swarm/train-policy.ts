@@ -1,7 +1,6 @@
 import {
   isOf,
   nextBatch,
-  retireFiles,
   toIdleGroup,
   untrainedOf,
   type FormedBatch,
@@ -195,7 +194,7 @@ async function retire(context: SwarmContext): Promise<void> {
   // Two checkpoints are kept, because the newest may turn out to be incomplete.
   context.oldestStep = kept.length < 2 ? 0 : (kept.at(-1) ?? 0);
   const oldest = new Map(context.policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
-  await retireFiles(context, (policy) => oldest.get(policy) ?? 0);
+  await context.retirement.retire((policy) => oldest.get(policy) ?? 0);
 }
 
 function giveUpStragglers(
