@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
-import { metaOf, pageBytes } from './page-meta.js';
+import { lastPageOf, pageBytes } from './page-meta.js';
 
 /**
  * Makes room in a file before LMDB writes to it, because LMDB may end the process if the disk becomes full during a
@@ -7,6 +7,8 @@ import { metaOf, pageBytes } from './page-meta.js';
  */
 export class FileRoom {
   readonly #handle: number;
+  /** The size of the file at the last look. LMDB may have grown the file since, but never makes it smaller. */
+  #size = 0;
   /** Bytes that LMDB can still write, if each write since the last look at the file took all that it asked for. */
   #left = 0;
 
@@ -34,9 +36,11 @@ export class FileRoom {
   /** Grows the file if it has less room, and returns its room. */
   #look(bytes: number): number {
     this.#left = 0;
-    const { size } = fstatSync(this.#handle);
     const used = this.#usedBytes();
     const wanted = used + bytes;
+    if (this.#size >= wanted) return this.#size - used;
+    const { size } = fstatSync(this.#handle);
+    this.#size = size;
     if (size >= wanted) return size - used;
     const ahead = Math.min(Math.max(wanted >> 3, leastAhead), mostAhead);
     try {
@@ -51,6 +55,7 @@ export class FileRoom {
   #grow(from: number, to: number): void {
     try {
       for (let at = from; at < to; ) at += writeSync(this.#handle, zeros, 0, Math.min(zeros.length, to - at), at);
+      this.#size = to;
     } catch (error) {
       ftruncateSync(this.#handle, from);
       throw error;
@@ -59,16 +64,16 @@ export class FileRoom {
 
   #usedBytes(): number {
     let used = 2 * pageBytes;
+    readSync(this.#handle, heads, 0, heads.length, 0);
     for (const pgno of [0, 1]) {
-      readSync(this.#handle, head, 0, pageBytes, pgno * pageBytes);
-      const meta = metaOf(head, pgno);
-      if (typeof meta !== 'string') used = Math.max(used, (meta.lastPage + 1) * pageBytes);
+      const lastPage = lastPageOf(heads.subarray(pgno * pageBytes), pgno);
+      if (lastPage !== undefined) used = Math.max(used, (lastPage + 1) * pageBytes);
     }
     return used;
   }
 }
 
 const zeros = Buffer.alloc(2 ** 18);
-const head = Buffer.alloc(pageBytes);
+const heads = Buffer.alloc(2 * pageBytes);
 const leastAhead = 2 ** 16;
 const mostAhead = 2 ** 22;

@@ -26,17 +26,27 @@ export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
 
 /** Returns the meta of a page, or a description of the problem if the page is not a meta. */
 export function metaOf(page: Buffer, pgno: number): PageMeta | string {
-  const isMeta = Number(page.readBigUInt64LE(0)) === pgno && page.readUInt16LE(18) === pageFlags.meta;
-  if (!isMeta || page.readUInt32LE(24) !== magic) return 'is not the head of a file of LMDB';
-  if ((page.readUInt32LE(28) & 0xff_ff) !== version) return `is of version ${page.readUInt32LE(28)}`;
-  const isKnown = page.readUInt32LE(at.free) === pageBytes && page.readUInt16LE(at.main + 4) === 0;
-  if (!isKnown) return `has pages of ${page.readUInt32LE(at.free)} bytes`;
+  const problem = problemOf(page, pgno);
+  if (problem !== undefined) return problem;
   return {
     transaction: Number(page.readBigUInt64LE(at.transaction)),
     lastPage: Number(page.readBigUInt64LE(at.lastPage)),
     main: treeAt(page, at.main),
     free: treeAt(page, at.free),
   };
+}
+
+/** Returns the number of the last page that a meta names. Returns undefined if the page is not a meta. */
+export function lastPageOf(page: Buffer, pgno: number): number | undefined {
+  return problemOf(page, pgno) === undefined ? Number(page.readBigUInt64LE(at.lastPage)) : undefined;
+}
+
+function problemOf(page: Buffer, pgno: number): string | undefined {
+  const isMeta = Number(page.readBigUInt64LE(0)) === pgno && page.readUInt16LE(18) === pageFlags.meta;
+  if (!isMeta || page.readUInt32LE(24) !== magic) return 'is not the head of a file of LMDB';
+  if ((page.readUInt32LE(28) & 0xff_ff) !== version) return `is of version ${page.readUInt32LE(28)}`;
+  const isKnown = page.readUInt32LE(at.free) === pageBytes && page.readUInt16LE(at.main + 4) === 0;
+  return isKnown ? undefined : `has pages of ${page.readUInt32LE(at.free)} bytes`;
 }
 
 function treeAt(page: Buffer, start: number): PageTree {
