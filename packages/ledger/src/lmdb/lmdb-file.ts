@@ -32,6 +32,7 @@ export class LmdbFile {
   /** The bytes of room that a write leaves for later writes, if the disk has them. */
   #reserve = 0;
   #isSealed = false;
+  #last: number | undefined;
   #isAtRest = false;
   #isClosed = false;
   /** The memory of the commit that is being written. A commit that begins before it is written allocates new memory. */
@@ -268,9 +269,20 @@ export class LmdbFile {
 
   /** Returns the entries after a number. Calls, memos and ends come without their content. */
   *read(lane: Lane, after?: number): Generator<StoreEntry> {
+    if (lane === 'events' && after !== undefined && this.isSealed && after >= this.#lastEvent()) return;
     const start = after === undefined ? [lane] : [lane, after + 1];
     for (const { key, value } of this.#database.getRange({ start, end: [lane, Infinity] }))
       yield this.#toEntry(lane, key, value, { isWhole: false });
+  }
+
+  /** The number of the last event. Call this only for a sealed file, which is then not opened again for it. */
+  #lastEvent(): number {
+    const keys = { start: ['events', Infinity], end: ['events'], reverse: true, limit: 1 };
+    if (this.#last === undefined) {
+      const [key] = this.#database.getKeys(keys);
+      this.#last = Array.isArray(key) ? Number(key[1]) : -1;
+    }
+    return this.#last;
   }
 
   /** Returns whole entries of the commits after `numCommits`. */

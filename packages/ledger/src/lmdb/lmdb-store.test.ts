@@ -3,12 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import type { Key } from 'lmdb';
 import { expect, it, vi } from 'vitest';
 import type { StoreEntry } from '../store/store-entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { putMeta } from '../testing/put-meta.js';
 import { storeCases } from '../testing/store-cases.js';
 import { inFolder } from '../testing/in-folder.js';
+import { LmdbFile } from './lmdb-file.js';
 import { LmdbStore } from './lmdb-store.js';
 import { requireLocalDisk } from './require-local-disk.js';
 
@@ -162,4 +164,26 @@ it('records which commits LMDB has synced by itself, so that a recovery does not
     } finally {
       vi.useRealTimers();
     }
+  }));
+
+it('does not open a sealed file again for a reader that has its events', () =>
+  inFolder(async (dir) => {
+    const store = await LmdbStore.open(dir);
+    await store.takeOver();
+    await store.commit([checkpoint(1), checkpoint(2)]);
+    await store.roll();
+    await store.close();
+    const { open } = await import('lmdb');
+    const opened = vi.fn((readOnly: boolean) => open<Buffer, Key>({ path: sealed, encoding: 'binary', readOnly }));
+    const sealed = path.join(dir, '000000.mdb');
+    const file = new LmdbFile(0, sealed, opened, true);
+    const readAfter = (after: number): readonly number[] =>
+      [...file.read('events', after)].map(({ sequence }) => sequence);
+    expect([readAfter(1), readAfter(2)]).toEqual([[2], []]);
+    for (let count = 0; count < 2; count++) await file.rest(); // lets go of the file
+    expect(readAfter(2)).toEqual([]);
+    expect(opened).toHaveBeenCalledTimes(1);
+    expect(readAfter(0)).toEqual([1, 2]);
+    expect(opened).toHaveBeenCalledTimes(2);
+    await file.close();
   }));

@@ -109,6 +109,7 @@ class EventStream {
     let text = '';
     for (const { number } of store.files()) {
       if (number < this.#file) continue;
+      if (performance.now() > endsAt) return { text, isLast: false }; // a file that is at rest must be opened first
       this.#file = number;
       for (const entry of store.read(number, 'events', this.#seen)) {
         text += this.#take(entry);
