@@ -50,6 +50,7 @@ export type {
   TruncatedSampling,
   Truncation,
 } from './backbone.js';
+export type { MetricFamily, MetricName, MetricValues } from './metric-name.js';
 export { outsideOfSet, truncationOf, wholeVocabulary } from './backbone.js';
 export type { Task, Verdict, WorkflowOutput } from './task.js';
 export {

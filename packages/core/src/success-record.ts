@@ -1,3 +1,4 @@
+import type { MetricValues } from './metric-name.js';
 import { successInterval, successRate, type Interval, type TaskScore } from './success-interval.js';
 
 /** The score of one task, and the kind that its metadata names. */
@@ -36,7 +37,7 @@ export function successByKind(scores: readonly KindScore[]): readonly KindSucces
  * The keys that follow `success_rate` in the lines of steps and evaluations: its 95% interval, and the success,
  * the interval and the number of tasks of each kind. `kinds_left_out` counts the kinds beyond `maxKinds`.
  */
-export function toSuccessRecord(scores: readonly KindScore[]): Readonly<Record<string, number>> {
+export function toSuccessRecord(scores: readonly KindScore[]): MetricValues {
   const { low, high } = successInterval(scores);
   const kinds = successByKind(scores);
   const rows = kinds

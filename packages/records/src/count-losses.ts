@@ -1,3 +1,4 @@
+import type { MetricValues } from '@agentjet/core';
 import type { Episode, TaskGroup } from '@agentjet/rollout';
 
 /**
@@ -6,10 +7,7 @@ import type { Episode, TaskGroup } from '@agentjet/rollout';
  * reward. `judge_outages` counts attempts that waited for a judge that could not be reached, with or without a verdict
  * in the end. Counts of zero are left out.
  */
-export function countLosses({
-  episodes,
-  lost,
-}: Pick<TaskGroup, 'episodes' | 'lost'>): Readonly<Record<string, number>> {
+export function countLosses({ episodes, lost }: Pick<TaskGroup, 'episodes' | 'lost'>): MetricValues {
   const attempts = [...lost, ...episodes];
   const outages = attempts.filter((each) => each.status === 'failed' && each.error.outage !== undefined);
   const waits = attempts.flatMap(({ judgeOutage }) => judgeOutage ?? []);

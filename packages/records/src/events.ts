@@ -1,4 +1,4 @@
-import type { ChatRequest, ChatResponse } from '@agentjet/core';
+import type { ChatRequest, ChatResponse, MetricValues } from '@agentjet/core';
 import type { Interval, KindScore, KindSuccess, RateDifference } from '@agentjet/core/success';
 import type { Episode } from '@agentjet/rollout';
 
@@ -73,7 +73,7 @@ export type Evaluation = {
   /**
    * Means of the judge's parts (`judge/<name>`) and of rewards of single targets (`reward/<target>`), if there are any.
    */
-  readonly means?: Readonly<Record<string, number>>;
+  readonly means?: MetricValues;
   /**
    * The shares of tasks of which at least one episode, or every episode, succeeded. Present if `val_pass_n` is above 1.
    */

@@ -1,3 +1,4 @@
+import type { MetricFamily, MetricName, MetricValues } from '@agentjet/core';
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 
@@ -8,8 +9,8 @@ import type { Episode } from '@agentjet/rollout';
  */
 export function countHistories(
   episodes: readonly Pick<Episode, 'stats' | 'ignoredParameters' | 'untrainedCalls' | 'swallowedErrors'>[],
-): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = { forks: 0, splices: 0, foreign_messages: 0 };
+): MetricValues {
+  const counts: Counts = { forks: 0, splices: 0, foreign_messages: 0 };
   for (const { stats, ignoredParameters, untrainedCalls = [], swallowedErrors = [] } of episodes) {
     addAll(counts, 'forks', stats.forks);
     addAll(counts, 'splices', stats.splices);
@@ -21,14 +22,17 @@ export function countHistories(
   return counts;
 }
 
-function addCalls(counts: Record<string, number>, name: string, agentName: string, times: number): void {
-  for (const key of [name, `${name}/${agentName}`]) counts[key] = (counts[key] ?? 0) + times;
+type Counted = MetricName & MetricFamily;
+type Counts = { [name in Counted]?: number } & { [name: `${Counted}/${string}`]: number };
+
+function addCalls(counts: Counts, name: Counted, agentName: string, times: number): void {
+  for (const key of [name, `${name}/${agentName}`] as const) counts[key] = (counts[key] ?? 0) + times;
 }
 
-function addAll(counts: Record<string, number>, name: string, byAgent: CountsByAgent<string>): void {
+function addAll(counts: Counts, name: Counted, byAgent: CountsByAgent<string>): void {
   for (const [agent, causes] of Object.entries(byAgent)) {
     for (const [cause, count = 0] of Object.entries(causes)) {
-      for (const key of [name, `${name}/${agent}/${cause}`]) counts[key] = (counts[key] ?? 0) + count;
+      for (const key of [name, `${name}/${agent}/${cause}`] as const) counts[key] = (counts[key] ?? 0) + count;
     }
   }
 }

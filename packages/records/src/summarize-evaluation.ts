@@ -1,6 +1,6 @@
-import type { CommonConfig } from '@agentjet/core';
+import type { CommonConfig, MetricValues } from '@agentjet/core';
 import { successByKind, successInterval, successRate, toSuccessRecord } from '@agentjet/core/success';
-import type { MetricsRecord } from '@agentjet/run-folder';
+import type { MetricsLine, MetricsRecord } from '@agentjet/run-folder';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation, SampledResult, TaskResult } from './events.js';
 import { countAnswers } from './count-answers.js';
@@ -11,10 +11,10 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
 
 /** Returns the mean of each name over the episodes that logged this name. */
-function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+function meansOf<Values extends Readonly<Record<string, number>>>(logged: readonly Values[]): Values {
   const names = new Set(logged.flatMap((metrics) => Object.keys(metrics)));
   const valuesOf = (name: string): number[] => logged.flatMap((metrics) => metrics[name] ?? []);
-  return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
+  return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))])) as Values;
 }
 
 type Outcome = Pick<Episode, 'status'> & { readonly error?: Parameters<typeof isAgentsFailure>[0] };
@@ -134,7 +134,7 @@ function summarizeSampled(
 }
 
 /** Returns the line of an evaluation in evaluations.jsonl. */
-export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsRecord {
+export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsLine {
   return {
     step,
     success_rate: evaluation.successRate,
@@ -157,7 +157,7 @@ export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluat
   };
 }
 
-function toChangeRecord({ change }: Pick<Evaluation, 'change'>): Readonly<Record<string, number>> {
+function toChangeRecord({ change }: Pick<Evaluation, 'change'>): MetricValues {
   if (change === undefined) return {};
   const { difference, low, high, sinceStep, tasks } = change;
   return {
@@ -182,7 +182,7 @@ export function readChange(record: MetricsRecord): Evaluation['change'] {
   return { difference, low, high, sinceStep: sinceStep ?? 0, tasks: tasks ?? 0 };
 }
 
-function toSampledRecord({ sampled }: Pick<Evaluation, 'sampled'>): Readonly<Record<string, number>> {
+function toSampledRecord({ sampled }: Pick<Evaluation, 'sampled'>): MetricValues {
   if (sampled === undefined) return {};
   const { temperature, successRate: rate, interval, episodes } = sampled;
   return {

@@ -7,7 +7,7 @@ export type { RecordKeys } from './episode-index/record-keys.js';
 export { toEpisodeOutcome, type OutcomeInWords } from './episode-index/episode-outcome.js';
 export type { EpisodeRow } from './episode-index/episode-row.js';
 export { describeFileError } from './file-error.js';
-export type { MetricsRecord } from './metrics-record.js';
+export type { MetricsLine, MetricsRecord } from './metrics-record.js';
 export { hasNonFinite } from './find-non-finite.js';
 export { modelSourceFile, readModelSource } from './model-source.js';
 export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder } from './open-run.js';

@@ -12,7 +12,7 @@ import type { EpisodeRecord, RecordedEpisode } from './episode-record.js';
 import { writing } from './file-error.js';
 import { isSum } from './file-sums.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
-import type { MetricsRecord } from './metrics-record.js';
+import type { MetricsLine, MetricsRecord } from './metrics-record.js';
 import { readModelSource } from './model-source.js';
 import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
 import { cutUnknown, findChangedRecords, noteRecords, recordsOfStep, whileCut } from './record-sums.js';
@@ -144,7 +144,7 @@ export class RunFolder {
    * line.
    */
   async recordStep(
-    metrics: MetricsRecord,
+    metrics: MetricsLine,
     episodes: readonly EpisodeRecord[] = [],
     annotations: readonly AnnotationLine[] = [],
   ): Promise<void> {
@@ -166,7 +166,7 @@ export class RunFolder {
    * Writes the episodes, then the line in evaluations.jsonl, then the curve. An evaluation counts as recorded only if
    * it has its line.
    */
-  async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
+  async recordEvaluation(evaluation: MetricsLine, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await this.#writeEpisodes({ step: evaluation.step, phase: 'evaluation' }, episodes);
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));

@@ -1,4 +1,4 @@
-import { AgentJetError, BackboneError } from '@agentjet/core';
+import { AgentJetError, BackboneError, type MetricValues } from '@agentjet/core';
 import type { ManifestRecord, Outcome } from '@agentjet/ledger';
 import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
@@ -88,7 +88,7 @@ export class StepMaker {
   /** Writes the metrics and the episodes of a step. Returns both. */
   async record(
     manifest: ManifestRecord,
-    made: { readonly secondsSampling: number; readonly isAhead?: boolean; readonly more?: Record<string, number> },
+    made: { readonly secondsSampling: number; readonly isAhead?: boolean; readonly more?: MetricValues },
   ): Promise<{ readonly metrics: MetricsRecord; readonly groups: readonly TrainingGroup[] }> {
     const { weights, folder } = this.#options;
     const { prepared, given } = await this.#find(manifest);

@@ -1,4 +1,4 @@
-import type { EpisodeRecord, MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import type { EpisodeRecord, MetricsLine, RunFolder } from '@agentjet/run-folder';
 import type { TrainObserver, TrainOptions } from '@agentjet/run';
 import type { HeldOutLoss } from '@agentjet/records';
 
@@ -30,7 +30,7 @@ const ofSampling = new Set([
 ]);
 
 /** Returns the line of a step. `epoch` is the number of passes over the examples so far, such as 1.5. */
-function toSftMetrics(metrics: MetricsRecord, size: number, drawn: number): MetricsRecord {
+function toSftMetrics(metrics: MetricsLine, size: number, drawn: number): MetricsLine {
   const { step, policy_version: version = 0, groups = 0 } = metrics;
   const kept = Object.entries(metrics).filter(([key]) => !ofSampling.has(key));
   return {
@@ -45,7 +45,7 @@ function toSftMetrics(metrics: MetricsRecord, size: number, drawn: number): Metr
 /** The metric by which `trainer_common.keep_best` keeps the checkpoint with the lowest held-out loss. */
 export const heldOutFigure = 'held_out_logprob';
 
-export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldOutLoss): MetricsRecord {
+export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldOutLoss): MetricsLine {
   return {
     step,
     held_out_loss: loss,
@@ -68,10 +68,10 @@ export function recordSft(
   { size, drawn: drawnBefore }: { readonly size: number; readonly drawn: number },
 ): Recorder {
   let drawn = drawnBefore;
-  let recorded: MetricsRecord | undefined;
+  let recorded: MetricsLine | undefined;
   return {
     run: {
-      recordStep: async (metrics, episodes?: readonly EpisodeRecord[]) => {
+      recordStep: async (metrics: MetricsLine, episodes?: readonly EpisodeRecord[]) => {
         drawn += metrics['groups'] ?? 0;
         recorded = toSftMetrics(metrics, size, drawn);
         await folder.recordStep(

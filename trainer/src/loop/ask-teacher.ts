@@ -1,4 +1,4 @@
-import type { RewardedEpisode, Sample, Teacher } from '@agentjet/core';
+import type { MetricValues, RewardedEpisode, Sample, Teacher } from '@agentjet/core';
 import { packFor } from '../packing/pack-for.js';
 import { withTemperatures } from './batch-parts.js';
 import type { TrainingGroup } from './training-group.js';
@@ -53,10 +53,7 @@ async function scoreSamples(
  * Returns a metric called `name`: the mean of log student - log teacher over the sampled tokens, which estimates the
  * reverse KL in nats. Returns no metric if no teacher scored the tokens.
  */
-export function scoreMetrics(
-  groups: readonly TrainingGroup[],
-  name: 'teacher_kl' | 'reference_kl',
-): Readonly<Record<string, number>> {
+export function scoreMetrics(groups: readonly TrainingGroup[], name: 'teacher_kl' | 'reference_kl'): MetricValues {
   let [sum, count] = [0, 0];
   for (const { lossMask, logprobs, teacherLogprobs } of groups.flatMap(({ episodes }) =>
     episodes.flatMap(({ samples }) => samples),
@@ -68,5 +65,6 @@ export function scoreMetrics(
       count++;
     });
   }
-  return count === 0 ? {} : { [name]: sum / count };
+  if (count === 0) return {};
+  return name === 'teacher_kl' ? { teacher_kl: sum / count } : { reference_kl: sum / count };
 }

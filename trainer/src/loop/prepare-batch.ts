@@ -3,6 +3,7 @@ import {
   type Algorithm,
   type Backbone,
   type LossOptions,
+  type MetricValues,
   type OptimizerOverrides,
   type RewardedEpisode,
   type TermReport,
@@ -84,7 +85,7 @@ export type RecordedStep = Pick<TrainedStep, 'step' | 'plannedRate'> & {
   /** True if the source samples ahead of training. Default: false. */
   readonly isAhead?: boolean;
   /** Further metrics from the caller that chose the batch. */
-  readonly more?: Readonly<Record<string, number>>;
+  readonly more?: MetricValues;
 };
 
 /** Throws BackboneError `unsupported_loss` if the backbone cannot train this loss. */
@@ -140,7 +141,7 @@ type BatchContent = {
   readonly credited: readonly CreditedGroup<TrainingGroup>[];
   readonly sorted: SortedBatch;
   /** The metrics of the teacher and of the shaping of rewards. */
-  readonly scoring: Readonly<Record<string, number>>;
+  readonly scoring: MetricValues;
   readonly parts: readonly Part[];
   readonly loss: StepLoss;
   readonly backbone: Backbone;

@@ -1,4 +1,4 @@
-import type { EpisodeGroup, LossOptions, RewardedEpisode, Sample } from '@agentjet/core';
+import type { EpisodeGroup, LossOptions, MetricValues, RewardedEpisode, Sample } from '@agentjet/core';
 import { klEstimate } from '../slope/term-loss.js';
 
 /** What is subtracted from rewards before they are compared. */
@@ -71,10 +71,7 @@ function sumKl(samples: readonly Sample[], { estimator }: NonNullable<RewardShap
 }
 
 /** Returns the metric `reward_penalty`: the mean amount that shaping subtracted from the reward of an episode. */
-export function shapingMetrics(
-  before: readonly EpisodeGroup[],
-  after: readonly EpisodeGroup[],
-): Readonly<Record<string, number>> {
+export function shapingMetrics(before: readonly EpisodeGroup[], after: readonly EpisodeGroup[]): MetricValues {
   const rewardsOf = (groups: readonly EpisodeGroup[]) =>
     groups.flatMap(({ episodes }) => episodes.map(({ reward }) => reward));
   const [given, shaped] = [rewardsOf(before), rewardsOf(after)];

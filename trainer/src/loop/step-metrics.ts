@@ -1,9 +1,9 @@
-import { toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
+import { type MetricValues, toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
 import { toSuccessRecord } from '@agentjet/core/success';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
-import type { MetricsRecord } from '@agentjet/run-folder';
+import type { MetricsLine } from '@agentjet/run-folder';
 import type { FreshSamples } from './stale-episodes.js';
 import { measureLengthBias } from './length-bias.js';
 import type { LeftOutEpisode } from './left-out.js';
@@ -34,7 +34,7 @@ export type TrainedStep = {
  * norm 0 and the policy version of the step before. `success_rate` is missing if no group has a report. `grad_norm` and
  * `entropy` are missing if the backbone does not report them.
  */
-export function toStepMetrics(result: TrainedStep): MetricsRecord {
+export function toStepMetrics(result: TrainedStep): MetricsLine {
   const { step, policyVersion, groups, groupsSkipped, limited, fresh, leftOut, isAhead, updates, seconds } = result;
   const reports = updates.map(({ report }) => report);
   return {
@@ -69,10 +69,7 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
     ...furtherCounts(groups),
     ...successMetrics(groups),
     ...meansOf(groups.flatMap(({ report }) => report?.means ?? [])),
-    ...meansOf(
-      groups.flatMap(({ report }) => report?.logMetrics ?? []),
-      'workflow/',
-    ),
+    ...workflowMetrics(groups),
   };
 }
 
@@ -81,7 +78,7 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
  * nothing is trained. A backbone that takes rows computes one row for each leaf of a tree. To be as fast as one that
  * takes trees, it must be `leaf_tokens_over_tree_tokens` times as fast per token.
  */
-function sharedTokens(reports: readonly PackReport[]) {
+function sharedTokens(reports: readonly PackReport[]): MetricValues {
   const rowTokens = sum(reports, (report) => report.rowTokens);
   const treeTokens = sum(reports, (report) => report.treeTokens);
   const leafTokens = sum(reports, (report) => report.leafTokens ?? 0);
@@ -93,7 +90,7 @@ function sharedTokens(reports: readonly PackReport[]) {
   };
 }
 
-function episodeMetrics(groups: readonly TrainingGroup[]) {
+function episodeMetrics(groups: readonly TrainingGroup[]): MetricValues {
   const reports = groups.flatMap(({ report }) => report ?? []);
   const episodes = sum(groups, (group) => group.report?.episodes ?? group.episodes.length);
   return {
@@ -109,7 +106,7 @@ function episodeMetrics(groups: readonly TrainingGroup[]) {
 }
 
 /** The interval of `success_rate`, and the success of each kind of task. */
-function successMetrics(groups: readonly TrainingGroup[]): Readonly<Record<string, number>> {
+function successMetrics(groups: readonly TrainingGroup[]): MetricValues {
   const reports = groups.flatMap(({ report }) => report ?? []);
   if (reports.length === 0) return {};
   return toSuccessRecord(
@@ -139,12 +136,14 @@ function visibleGap(gap: number): number {
  * Returns the means over the optimizer steps of the batch, except for the logprob gap (the largest) and the learning
  * rate (the last). Metrics that only this backbone reports come last.
  */
-function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0) {
+function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0): MetricValues {
   const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
+  const gradNorm = meanIfReported(updates, (update) => update.gradNorm);
+  const entropy = meanIfReported(updates, (update) => update.entropy);
   return {
     loss: meanOf('loss'),
-    ...ifReported('grad_norm', updates, ({ gradNorm }) => gradNorm),
-    ...ifReported('entropy', updates, ({ entropy }) => entropy),
+    ...(gradNorm !== undefined && { grad_norm: gradNorm }),
+    ...(entropy !== undefined && { entropy }),
     kl: meanOf('kl'),
     clip_fraction: meanOf('clipFraction'),
     logprob_gap_max: visibleGap(updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0)),
@@ -156,22 +155,21 @@ function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0) {
 }
 
 /** The count is reported only for a batch that was sampled with top-p or top-k. */
-function leftOutTokens(updates: readonly TrainStepMetrics[]): Record<string, number> {
+function leftOutTokens(updates: readonly TrainStepMetrics[]): MetricValues {
   const counts = updates.flatMap(({ tokensOutsideSupport }) => tokensOutsideSupport ?? []);
   return counts.length === 0 ? {} : { tokens_outside_support: sum(counts, (count) => count) };
 }
 
 /**
- * Returns the mean over the updates that report the value. The result is 0 if there are no updates, and the value is
- * left out if no update reports it.
+ * Returns the mean over the updates that report the value. The result is 0 if there are no updates, and undefined if no
+ * update reports the value.
  */
-function ifReported(
-  name: string,
+function meanIfReported(
   updates: readonly TrainStepMetrics[],
   valueOf: (update: TrainStepMetrics) => number | null,
-): Record<string, number> {
+): number | undefined {
   const values = updates.flatMap((update) => valueOf(update) ?? []);
-  return updates.length > 0 && values.length === 0 ? {} : { [name]: mean(values) };
+  return updates.length > 0 && values.length === 0 ? undefined : mean(values);
 }
 
 /** Every backbone reports these. A number under any other name is specific to one backbone. */
@@ -192,7 +190,7 @@ const commonMetrics = new Set<string>([
 ] satisfies (keyof TrainStepMetrics)[]);
 
 /** Averages the numbers that are specific to a backbone, such as the mismatch between its trainer and its sampler. */
-function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, number> {
+function furtherMetrics(updates: readonly TrainStepMetrics[]): MetricValues {
   const reported = updates.map((update) =>
     Object.entries(update).flatMap(([name, value]): [string, number][] =>
       !commonMetrics.has(name) && typeof value === 'number' && Number.isFinite(value) ? [[name, value]] : [],
@@ -201,21 +199,26 @@ function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, nu
   const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
   const valuesOf = (name: string): number[] =>
     reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
-  return Object.fromEntries(names.map((name) => [toSnakeCase(name), mean(valuesOf(name))]));
+  return Object.fromEntries(names.map((name) => [toSnakeCase(name), mean(valuesOf(name))])) as MetricValues;
 }
 
-function furtherCounts(groups: readonly TrainingGroup[]): Record<string, number> {
+function furtherCounts(groups: readonly TrainingGroup[]): MetricValues {
   const total = new Map<string, number>();
   for (const [name, count] of groups.flatMap(({ report }) => Object.entries(report?.counts ?? {})))
     total.set(name, (total.get(name) ?? 0) + count);
-  return Object.fromEntries([...total].sort(([left], [right]) => (left < right ? -1 : 1)));
+  return Object.fromEntries([...total].sort(([left], [right]) => (left < right ? -1 : 1))) as MetricValues;
 }
 
-function meansOf(logged: readonly Readonly<Record<string, number>>[], prefix = ''): Record<string, number> {
+function workflowMetrics(groups: readonly TrainingGroup[]): MetricValues {
+  const means = meansOf(groups.flatMap(({ report }) => report?.logMetrics ?? []));
+  return Object.fromEntries(Object.entries(means).map(([name, value]) => [`workflow/${name}`, value])) as MetricValues;
+}
+
+function meansOf<Values extends Readonly<Record<string, number>>>(logged: readonly Values[]): Values {
   const names = [...new Set(logged.flatMap((metrics) => Object.keys(metrics)))].sort();
   return Object.fromEntries(
-    names.map((name) => [prefix + name, mean(logged.flatMap((metrics) => metrics[name] ?? []))]),
-  );
+    names.map((name) => [name, mean(logged.flatMap((metrics) => metrics[name] ?? []))]),
+  ) as Values;
 }
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {

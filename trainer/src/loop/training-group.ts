@@ -1,4 +1,4 @@
-import type { EpisodeGroup } from '@agentjet/core';
+import type { EpisodeGroup, MetricValues } from '@agentjet/core';
 import type { Draw } from '@agentjet/run-folder';
 
 /**
@@ -26,7 +26,7 @@ export type GroupReport = {
   /** Generated tokens of all these episodes. */
   readonly generatedTokens: number;
   /** Further counts of these episodes. The step's metrics sum each one under its own name. */
-  readonly counts?: Readonly<Record<string, number>>;
+  readonly counts?: MetricValues;
   /**
    * Every attempt of this group, including lost, failed and interrupted attempts. The lengths of the trained episodes
    * are compared with theirs.
@@ -42,7 +42,7 @@ export type GroupReport = {
    * Further values. The metrics of the step have the mean of each value, under its name, over the episodes that have
    * it.
    */
-  readonly means?: readonly Readonly<Record<string, number>>[];
+  readonly means?: readonly MetricValues[];
   /**
    * The fields of an episode in episodes/ in addition to its samples: task, status, error and messages. Failed episodes
    * have them too.

@@ -1,3 +1,4 @@
+import type { MetricName, MetricValues } from '@agentjet/core';
 import { centerRewards, isTrained, type GroupReport, type TrainingGroup } from '@agentjet/trainer';
 
 /**
@@ -17,11 +18,9 @@ function hasSpread(group: TrainingGroup): boolean {
   return isSplit || centerRewards(episodes.map(({ reward }) => reward)).some((difference) => difference !== 0);
 }
 
-type Counts = Readonly<Record<string, number>>;
-
-function addCounts(a: Counts = {}, b: Counts = {}): Counts {
-  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return Object.fromEntries([...names].map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)]));
+function addCounts(a: MetricValues = {}, b: MetricValues = {}): MetricValues {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)] as MetricName[]);
+  return Object.fromEntries([...names].map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)])) as MetricValues;
 }
 
 const emptyReport: GroupReport = { episodes: 0, failedEpisodes: 0, successes: 0, rewardSum: 0, generatedTokens: 0 };

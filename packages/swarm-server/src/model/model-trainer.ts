@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { AgentJetError, type CommonConfig, type RewardedEpisode } from '@agentjet/core';
+import { AgentJetError, type CommonConfig, type MetricValues, type RewardedEpisode } from '@agentjet/core';
 import {
   defaultPolicy,
   isOf,
@@ -318,14 +318,14 @@ function toSampledGroup(groupId: string, members: readonly Episode[], others: re
 }
 
 /** Returns the planned and the actual number of groups of each share in the batch. Empty in a run without shares. */
-function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<string, number>> {
+function toShareMetrics(shares: ManifestRecord['shares']): MetricValues {
   const { asked = {}, got = {} } = shares ?? {};
   const names = [...new Set([...Object.keys(asked), ...Object.keys(got)])];
   const rows = names.flatMap((share) => [
     [`share/${share}/asked`, asked[share] ?? 0] as const,
     [`share/${share}/got`, got[share] ?? 0] as const,
   ]);
-  return Object.fromEntries(rows);
+  return Object.fromEntries(rows satisfies readonly (readonly [keyof MetricValues, number])[]) as MetricValues;
 }
 
 /**

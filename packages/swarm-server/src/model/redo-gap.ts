@@ -1,3 +1,5 @@
+import type { MetricValues } from '@agentjet/core';
+
 type Metrics = Readonly<Record<string, unknown>>;
 
 /**
@@ -17,7 +19,7 @@ export class RedoGap {
   }
 
   /** Returns additional metrics for a step. `isRedo` is true if the step is a repeated one. */
-  noteStep(isRedo: boolean): Readonly<Record<string, number>> {
+  noteStep(isRedo: boolean): MetricValues {
     const isFirst = !isRedo && this.#hasRedone;
     this.#hasRedone = isRedo;
     return isFirst && this.#before !== undefined ? { logprob_gap_before_redo: this.#before } : {};

@@ -1,0 +1,1 @@
+export function ownFiles(folder?: string): readonly string[];
