@@ -1,5 +1,5 @@
 // Fills the figures of a page from kept results. Two marks enclose a figure, and the first names it:
-// `<!-- figure engine.train-0.85m -->1.03<!-- /figure -->`. docs/figures.yaml says which result a group of figures comes
+// `<!--engine.train-0.85m-->1.03<!--/-->`. docs/figures.yaml says which result a group of figures comes
 // from, and how each figure is computed: a JSONata expression on the result. Several values, `[a, b]`, become
 // neighbouring cells of a table.
 import jsonata from 'jsonata';
@@ -51,7 +51,7 @@ export async function computeFigures(groups, readResult) {
   return values;
 }
 
-const mark = /<!-- figure ([^\s>]+) -->([\s\S]*?)<!-- \/figure -->/g;
+const mark = /<!--([^\s>.]+\.[^\s>]+)-->([\s\S]*?)<!--\/-->/g;
 
 /** Returns the names of the figures that the page quotes. */
 export const quotedFigures = (page) => [...page.matchAll(mark)].map(([, name]) => name);
@@ -62,13 +62,16 @@ export const quotedFigures = (page) => [...page.matchAll(mark)].map(([, name]) =
  */
 export function fillFigures(page, values) {
   const problems = [];
-  if (quotedFigures(page).length !== page.split('<!-- figure ').length - 1)
+  const numMarks = page.split(/<!--[^\s>.]+\.[^\s>]+-->|<!-- figure /).length - 1;
+  if (quotedFigures(page).length !== numMarks || page.split('<!--/-->').length - 1 !== numMarks)
+    problems.push('A figure has no end mark "<!--/-->", or its first mark is not "<!--group.name-->".');
+  for (const [, name] of page.matchAll(/^ {0,3}<!--([^\s>.]+\.[^\s>]+)-->/gm))
     problems.push(
-      'A figure has no end mark "<!-- /figure -->", or its first mark is not "<!-- figure group.name -->".',
+      `A line begins with the figure "${name}", which ends the paragraph on GitHub: break the line elsewhere.`,
     );
   const filled = page.replace(mark, (whole, name) => {
     const value = values.get(name);
-    if (value !== undefined) return `<!-- figure ${name} -->${value}<!-- /figure -->`;
+    if (value !== undefined) return `<!--${name}-->${value}<!--/-->`;
     problems.push(`docs/figures.yaml has no figure "${name}".`);
     return whole;
   });

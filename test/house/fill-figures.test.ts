@@ -20,7 +20,7 @@ const read = (name: string) => {
 };
 const groupsOf = (figures: Record<string, string>, from = file) => ({ engine: { result: from, figures } });
 const compute = (expression: string, from = file) => computeFigures(groupsOf({ it: expression }, from), read);
-const figure = (name: string, text: string) => `<!-- figure ${name} -->${text}<!-- /figure -->`;
+const figure = (name: string, text: string) => `<!--${name}-->${text}<!--/-->`;
 
 describe('figures of a page', () => {
   it('replaces the content between the marks and nothing else', () => {
@@ -56,9 +56,11 @@ describe('figures of a page', () => {
   });
 
   it.each([
-    ['a figure without an end', '<!-- figure engine.train -->1', 'has no end mark'],
-    ['a mark that names a file', figure('kept.json tokens', '1'), 'its first mark is not'],
-    ['a name that is not in the list', figure('engine.lost', '1'), 'has no figure "engine.lost"'],
+    ['a figure without an end', 'x <!--engine.train-->1', 'has no end mark'],
+    ['a mark that names a file', 'x <!--kept.json tokens-->1<!--/-->', 'its first mark is not'],
+    ['a mark of an earlier form', 'x <!-- figure engine.train -->1<!-- /figure -->', 'its first mark is not'],
+    ['a figure at the start of a line', figure('engine.train', '1'), 'line begins with the figure "engine.train"'],
+    ['a name that is not in the list', `x ${figure('engine.lost', '1')}`, 'has no figure "engine.lost"'],
   ])('refuses %s', (_what, page, message) => {
     expect(() => fillFigures(page, new Map([['engine.train', '1.03']]))).toThrow(message);
   });

@@ -31,7 +31,7 @@ it('every model learns in every tutorial, but for the one that imitates before',
 it('the page has a row for each tutorial that was run', () => {
   const rows = page.split('\n').filter((line) => line.startsWith('| '));
   const missing = kept.tutorials.filter(
-    ({ tutorial }) => !rows.some((row) => row.includes(`<!-- figure recipe-nano.${tutorial}-recipe-`)),
+    ({ tutorial }) => !rows.some((row) => row.includes(`<!--recipe-nano.${tutorial}-recipe-`)),
   );
   expect(missing).toEqual([]);
 });
