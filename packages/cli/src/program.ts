@@ -68,6 +68,7 @@ const examples = `
 Examples:
   ajet init my-agent --framework langgraph                 a project that trains as it is
   ajet init my-agent --model smollm2-135m                  the same with a real language model
+  ajet init --skills                                       skills for your coding assistant
   ajet probe math_agent.yaml                               how training would go, before it begins
   ajet --conf math_agent.yaml                              train, as the file says
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
@@ -210,6 +211,8 @@ function addSft(program: Command, setExitCode: (code: number) => void): void {
     });
 }
 
+type InitFlags = { readonly framework?: string; readonly model?: string; readonly skills?: string | true };
+
 function addInit(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('init')
@@ -222,11 +225,13 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
       'framework of the agent: langgraph, openai, anthropic, google, ai-sdk, openai-agents or react',
     )
     .option('--model <name>', 'model that the agent learns with, such as smollm2-135m; default: nano, a tiny model')
-    .action(async (folder: string, options: { readonly framework?: string; readonly model?: string }) => {
+    .option(
+      '--skills [folder]',
+      'copy the skills for coding assistants, by default to .claude/skills; without --framework and --model, copy only these',
+    )
+    .action(async (folder: string, options: InitFlags) => {
       const { initProject } = await import('./commands/init-project.js');
-      setExitCode(
-        await initProject(folder, { framework: options.framework, model: options.model, version: readVersion() }),
-      );
+      setExitCode(await initProject(folder, { ...options, version: readVersion() }));
     });
 }
 

@@ -3,27 +3,77 @@ import path from 'node:path';
 import { ConfigError, isBundledModel, quoteForShell } from '@agentjet/core';
 import { isModule } from '../init/complete-manifest.js';
 import { type Framework, frameworks, isFramework, planProject, type Project } from '../init/plan-project.js';
+import { planSkills, usualSkillsFolder } from '../init/plan-skills.js';
 import { writeProject } from '../init/write-project.js';
 
 /** Runs `ajet init`, which writes a project that can be trained unchanged. Returns the exit code. */
-export async function initProject(
-  folder: string,
-  options: { readonly framework: string | undefined; readonly model?: string | undefined; readonly version: string },
-): Promise<number> {
+export async function initProject(folder: string, options: InitOptions): Promise<number> {
   const dir = path.resolve(folder);
   const { model, version } = options;
+  const skills = options.skills === true ? usualSkillsFolder : options.skills;
+  if (skills !== undefined && options.framework === undefined && model === undefined) return copySkills(dir, skills);
   const framework = parseFramework(options.framework, model);
   const project = planProject(framework, { name: toPackageName(dir), version, ...(model !== undefined && { model }) });
-  const { written, completed, kept } = await writeProject(dir, project.files);
-  console.log(
-    written.length === 0 ? `${dir} already has all files of the project.` : `Written to ${dir}: ${written.join(', ')}`,
+  const { written, completed, kept } = await writeProject(
+    dir,
+    new Map([...project.files, ...(skills === undefined ? [] : skillsFor(skills))]),
   );
+  printWritten(dir, written);
   if (completed) console.log('Completed: package.json');
-  if (kept.length > 0) console.log(`Not changed: ${kept.join(', ')}`);
+  printKept(kept);
   if (!isModule(path.join(dir, 'package.json')))
     console.log('These files are ES modules: package.json needs "type": "module".');
   console.log(['', 'Next:', ...listSteps(dir, { ...project, kept })].join('\n'));
+  if (skills === undefined) console.log(offerSkills());
   return 0;
+}
+
+export type InitOptions = {
+  readonly framework?: string | undefined;
+  readonly model?: string | undefined;
+  /** The folder in the project that gets the skills for coding assistants. True: the usual one. */
+  readonly skills?: string | true | undefined;
+  readonly version: string;
+};
+
+const printWritten = (dir: string, written: readonly string[]): void =>
+  console.log(
+    written.length === 0 ? `${dir} already has all files of the project.` : `Written to ${dir}: ${written.join(', ')}`,
+  );
+
+function printKept(kept: readonly string[]): void {
+  if (kept.length > 0) console.log(`Not changed: ${kept.join(', ')}`);
+}
+
+const offerSkills = (): string =>
+  [
+    '',
+    'For a coding assistant:',
+    `  ${'npx ajet init --skills'.padEnd(44)} # copies skills to ${usualSkillsFolder}, such as write-a-reward`,
+  ].join('\n');
+
+/** Copies only the skills, for a project that exists. */
+async function copySkills(dir: string, folder: string): Promise<number> {
+  const { written, kept } = await writeProject(dir, skillsFor(folder));
+  printWritten(dir, written);
+  printKept(kept);
+  return 0;
+}
+
+/** Throws ConfigError if the folder is outside the project, or if the package has no skills. */
+function skillsFor(folder: string): ReadonlyMap<string, string> {
+  const place = path.normalize(folder);
+  if (path.isAbsolute(place) || /^\.\.?([/\\]|$)/.test(place))
+    throw new ConfigError(
+      'wrong_value',
+      `--skills is ${JSON.stringify(folder)}. Name a folder in the project, such as ${usualSkillsFolder}.`,
+    );
+  const skills = planSkills(place);
+  if (skills.size > 0) return skills;
+  throw new ConfigError(
+    'wrong_value',
+    'The installed package agentjet has no skills. Install it from the same release.',
+  );
 }
 
 /** The framework that most agents use, for a command line that names only the model. */

@@ -115,6 +115,30 @@ it('leaves a package.json alone if it refuses the folder', async () => {
   expect(readFileSync(path.join(dir, 'package.json'), 'utf8')).toBe(manifest);
 });
 
+it('offers the skills, and copies those of this version on request, without losing changes', async () => {
+  await init(dir, 'react');
+  expect(lines).toContainEqual(expect.stringMatching(/npx ajet init --skills .*skills to \.claude\/skills/));
+  const skills = readdirSync(path.join(root, 'skills'));
+  expect(skills).toHaveLength(6);
+  const options = { version: '0.1.0' };
+  await initProject(dir, { ...options, skills: true });
+  const fileOf = (name: string): string => path.join(dir, '.claude/skills', name, 'SKILL.md');
+  for (const name of skills)
+    expect(readFileSync(fileOf(name), 'utf8')).toBe(readFileSync(path.join(root, 'skills', name, 'SKILL.md'), 'utf8'));
+
+  writeFileSync(fileOf('first-run'), 'mine');
+  await initProject(dir, { ...options, skills: true });
+  expect(readFileSync(fileOf('first-run'), 'utf8')).toBe('mine');
+  expect(lines).toContain('Not changed: .claude/skills/first-run/SKILL.md');
+  await expect(initProject(dir, { ...options, skills: '../elsewhere' })).rejects.toThrow('--skills is "../elsewhere"');
+});
+
+it('writes project and skills together, also to another folder', async () => {
+  await initProject(dir, { framework: 'react', skills: '.agents/skills', version: '0.1.0' });
+  expect(lines[0]).toMatch(/agent\.yaml.*\.agents\/skills\/first-run\/SKILL\.md/);
+  expect(lines.join('\n')).not.toContain('npx ajet init --skills');
+});
+
 it("says that the files of somebody else's CommonJS project would be ES modules", async () => {
   writeFileSync(path.join(dir, 'package.json'), '{"name":"mine"}');
   await init(dir, 'react');

@@ -14,6 +14,9 @@ const keptFiles: ReadonlySet<string> = new Set([
   '.vscode/launch.json',
 ]);
 
+/** An assistant's skills are kept too, since a project may have changed them. */
+const isKept = (name: string): boolean => keptFiles.has(name) || path.posix.basename(name) === 'SKILL.md';
+
 export type WrittenProject = {
   readonly written: readonly string[];
   /** True if package.json had only dependencies and was completed. */
@@ -30,12 +33,13 @@ export async function writeProject(dir: string, files: ReadonlyMap<string, strin
   if (existsSync(dir) && !statSync(dir).isDirectory())
     throw new AgentJetError('file_exists', `${dir} is a file. Name a folder for the project.`);
   const manifest = path.join(dir, 'package.json');
-  const completed = completeManifest(manifest, files.get('package.json') ?? '{}');
+  const own = files.get('package.json');
+  const completed = own === undefined ? undefined : completeManifest(manifest, own);
   const others = [...files]
     .filter(([name, text]) => isOther(path.join(dir, name), text))
     .map(([name]) => name)
     .filter((name) => name !== 'package.json' || completed === undefined);
-  const conflicts = others.filter((name) => !keptFiles.has(name));
+  const conflicts = others.filter((name) => !isKept(name));
   if (conflicts.length > 0)
     throw new AgentJetError(
       'file_exists',
