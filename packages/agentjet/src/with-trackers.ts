@@ -18,13 +18,14 @@ export async function withTrackers<T>(
   // A run of several policies starts the trackers of each policy itself.
   if (names.length === 0 || Object.keys(config.swarm.policies).length > 0) return run(onEvent);
   let followed: FollowedRun | undefined;
-  const { projectName: project, experimentName: experiment } = config;
+  const { projectName: project, experimentName: experiment, trainerCommon } = config;
+  const { traceSample } = trainerCommon;
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
   try {
     return await run((event) => {
       onEvent(event);
       if (event.type === 'run_started')
-        followed = followRun(names, { runDir: event.runDir, project, experiment, onNotice });
+        followed = followRun(names, { runDir: event.runDir, project, experiment, traceSample, onNotice });
       if (wakers.has(event.type)) followed?.wake();
     });
   } finally {

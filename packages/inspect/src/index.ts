@@ -9,6 +9,7 @@ export {
 } from './outcomes/compare-evaluations.js';
 export { OutcomeReader, type ShownOutcome } from './outcomes/read-outcomes.js';
 export { selectEpisodes, type EpisodeSelection } from './outcomes/select-episodes.js';
+export { openSpanExport, type SpanExport, type SpanExportOptions } from './otlp/open-span-export.js';
 export { writeAtif, type WrittenAtif } from './atif/write-atif.js';
 export { callColumns } from './facts/call-facts.js';
 export { describeEpisode, type Fact } from './facts/episode-facts.js';

@@ -34,14 +34,15 @@ type RunFollower = {
 export async function loadRunFollower({ config, runDir, policies, onNotice }: ServedFiles): Promise<RunFollower> {
   const trackers = trackerNames(config);
   if (trackers.length === 0) return nobody;
-  const { projectName: project, experimentName } = config;
+  const { projectName: project, experimentName, trainerCommon } = config;
   const name = path.basename(runDir);
   const isOnly = policies.length === 1;
   const byPolicy = new Map(
     policies.map((policy) => {
       const experiment = isOnly ? experimentName : `${experimentName}-${policy.name}`;
       const say = (message: string): void => onNotice(isOnly ? message : `${policy.name}: ${message}`);
-      const run = { runDir: policy.dir, project, experiment, name, onNotice: say };
+      const { traceSample } = trainerCommon;
+      const run = { runDir: policy.dir, project, experiment, name, traceSample, onNotice: say };
       return [policy.name, followRun(trackers, run)] as const;
     }),
   );

@@ -18,6 +18,8 @@ export type TrackedRun = {
   readonly experiment: string;
   /** Distinguishes the run from other runs of the experiment. Default: the name of its folder. */
   readonly name?: string;
+  /** The share of the episodes whose traces are sent. Default: all. */
+  readonly traceSample?: number;
 };
 
 export type TrackerRegistration = {

@@ -28,7 +28,7 @@ const folderName = text.refine((name) => !leavesItsFolder.test(name), {
   message: 'a relative folder name below experiment_dir, without ".."',
 });
 
-const logger = z.enum(['console', 'tensorboard', 'wandb', 'swanlab']);
+const logger = z.enum(['console', 'tensorboard', 'wandb', 'swanlab', 'otlp']);
 
 const trainerCommon = z.strictObject({
   total_epochs: setting(count(numSteps), 1, 'passes over the training tasks'),
@@ -84,8 +84,9 @@ const trainerCommon = z.strictObject({
   logger: setting(
     z.union([logger, z.array(logger).min(1)]),
     'console',
-    'where metrics are sent in addition to the run folder, one name or a list: console | tensorboard | wandb | swanlab',
+    'where metrics are sent in addition to the run folder, one name or a list: console | tensorboard | wandb | swanlab | otlp: the episodes as traces of OpenTelemetry',
   ),
+  trace_sample: setting(share, 1, 'share of the episodes whose traces the logger otlp sends; chosen by their ids'),
   max_checkpoints: setting(countOrZero(numSteps), 3, 'number of newest checkpoints to keep; 0 keeps all'),
   n_gpus_per_node: setting(count(1024), 1, 'torch only'),
   mini_batch_num: setting(

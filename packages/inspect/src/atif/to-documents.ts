@@ -120,6 +120,7 @@ function toCallFields(
   const end = start + generatedTokens;
   const beganAt = typeof record['began_at'] === 'string' ? Date.parse(record['began_at']) : Number.NaN;
   const time = beganAt + (turn.times?.beganMs ?? Number.NaN);
+  const endTime = beganAt + (turn.times?.endedMs ?? Number.NaN);
   return {
     ...(Number.isFinite(time) && { timestamp: new Date(time).toISOString() }),
     llm_call_count: 1,
@@ -135,6 +136,7 @@ function toCallFields(
         turn_id: turnId,
         policy_version: policyVersion,
         is_truncated: isTruncated,
+        ...(Number.isFinite(endTime) && { ended_at: new Date(endTime).toISOString() }),
         ...(isTrained === false && { is_trained: false }),
         ...(fork !== null && { fork }),
         ...(splices.length > 0 && { splices }),

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+
+/** A span of OpenTelemetry, before it is written in a form of OTLP. */
+export type OtlpSpan = {
+  /** 32 hexadecimal digits. The spans of an episode share it. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits. The same span gets the same id if it is sent again. */
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly beganAt: number;
+  readonly endedAt: number;
+  readonly attributes: SpanValues;
+  /** The message of an error. */
+  readonly error?: string;
+};
+
+export type SpanValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export const toTraceId = (name: string): string => digest(name).slice(0, 32);
+
+export const toSpanId = (traceId: string, place: string): string => digest(`${traceId} ${place}`).slice(0, 16);
+
+/** Whether an episode is among this share of all episodes. The same episode is always chosen or always left out. */
+export function isSampled(episodeId: string, share: number): boolean {
+  return Number.parseInt(digest(episodeId).slice(0, 12), 16) < share * 2 ** 48;
+}
