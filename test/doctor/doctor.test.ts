@@ -23,10 +23,6 @@ function examine(name: string): ReturnType<typeof examineRun> {
 /** Runs in which the doctor finds another cause or none, each with the reason. The benchmark counts them as wrong. */
 const known: ReadonlyMap<string, string> = new Map([
   ['healthy.by-others.shelves', 'one of two kinds of tasks lost its success during the run, and the finding says so'],
-  [
-    'planted.by-others.reward-for-the-stated-fact',
-    'answers also lose their end and are cut, which is named first; the reward that does not follow success is third',
-  ],
 ]);
 const named = kept.filter(({ name }) => !known.has(name));
 

@@ -1,5 +1,6 @@
 export {
   chanceOfMixedGroup,
+  findLoss,
   formatChange,
   formatRate,
   pairedDifference,
@@ -9,8 +10,10 @@ export {
   toRate,
   wilsonInterval,
   type Interval,
+  type MeasuredRate,
   type Rate,
   type RateDifference,
+  type SuccessLoss,
   type TaskScore,
 } from './success-interval.js';
 export { successByKind, toSuccessRecord, type KindScore, type KindSuccess } from './success-record.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from './random.js';
 import {
+  findLoss,
   formatChange,
   formatRate,
   pairedDifference,
@@ -122,4 +123,26 @@ it('a change says whether it may be chance', () => {
 
 it('is written after its rate', () => {
   expect(formatRate(0.54, wilsonInterval(0.54, 50))).toBe('0.540 (95% 0.404-0.670)');
+});
+
+describe('the loss since the best evaluation', () => {
+  const at = (step: number, rate: number, trials = 50) => ({ step, rate, ...wilsonInterval(rate, trials) });
+
+  it('is found if the intervals are apart', () => {
+    const loss = findLoss([at(0, 0.1), at(10, 0.8), at(20, 0.75), at(30, 0.45)]);
+    expect(loss).toMatchObject({ best: { step: 10 }, last: { step: 30 } });
+    expect(loss?.change.high).toBeLessThan(0);
+    expect(findLoss([at(0, 0.1), at(10, 0.8), at(20, 0.7)])).toBeUndefined();
+    expect(findLoss([at(0, 0.8)])).toBeUndefined();
+    expect(findLoss([])).toBeUndefined();
+  });
+
+  it('is found if the same tasks fail, although the intervals touch', () => {
+    const scores = (solved: number) =>
+      new Map(Array.from({ length: 50 }, (_, task) => [`t${task}`, { successes: task < solved ? 1 : 0, trials: 1 }]));
+    const evaluations = [at(0, 0.6), at(10, 0.46)];
+    expect(findLoss(evaluations)).toBeUndefined();
+    expect(findLoss(evaluations, (step) => scores(step === 0 ? 30 : 23))?.change.difference).toBeCloseTo(-0.14);
+    expect(findLoss([at(0, 0.6), at(10, 0.54)], (step) => scores(step === 0 ? 30 : 27))).toBeUndefined();
+  });
 });

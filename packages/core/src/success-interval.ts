@@ -71,6 +71,47 @@ export function pairedDifference(before: readonly TaskScore[], after: readonly T
   };
 }
 
+/** A success rate that was measured after a step. */
+export type MeasuredRate = Rate & { readonly step: number };
+
+/** What a run lost between its best and its last evaluation. */
+export type SuccessLoss<Measured extends MeasuredRate = MeasuredRate> = {
+  readonly best: Measured;
+  readonly last: Measured;
+  readonly change: RateDifference;
+};
+
+/** A smaller loss is not reported, because the best of many evaluations is partly luck. */
+const leastLoss = 0.1;
+
+/**
+ * Finds out if the last evaluation is clearly worse than the best one: by 0.1 or more, and by more than chance. The
+ * intervals of the two are apart, or the interval of their change, paired by task, is below 0. `scoresAt` returns the
+ * scores of an evaluation by task, if they are known.
+ */
+export function findLoss<Measured extends MeasuredRate>(
+  evaluations: readonly Measured[],
+  scoresAt: (step: number) => ReadonlyMap<string, TaskScore> | undefined = () => undefined,
+): SuccessLoss<Measured> | undefined {
+  const last = evaluations.at(-1);
+  const best = evaluations.reduce<Measured | undefined>(
+    (highest, each) => (highest === undefined || each.rate > highest.rate ? each : highest),
+    undefined,
+  );
+  if (last === undefined || best === undefined || best.rate - last.rate < leastLoss) return undefined;
+  const difference = last.rate - best.rate;
+  const low = difference - Math.hypot(last.rate - last.low, best.high - best.rate);
+  const high = difference + Math.hypot(last.high - last.rate, best.rate - best.low);
+  if (last.high < best.low) return { best, last, change: { difference, low, high } };
+  const [before, after] = [scoresAt(best.step), scoresAt(last.step)];
+  if (before === undefined || after === undefined) return undefined;
+  const tasks = [...before.keys()].filter((task) => after.has(task));
+  const scoresOf = (scores: ReadonlyMap<string, TaskScore>): readonly TaskScore[] =>
+    tasks.flatMap((task) => scores.get(task) ?? []);
+  const paired = pairedDifference(scoresOf(before), scoresOf(after));
+  return paired.high < 0 ? { best, last, change: paired } : undefined;
+}
+
 /** The success rate of these scores with its 95% interval. */
 export const rateOf = (scores: readonly TaskScore[]): Rate => ({
   rate: successRate(scores),

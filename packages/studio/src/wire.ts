@@ -1,4 +1,4 @@
-import type { Rate, RateDifference } from '@agentjet/core/success';
+import type { Rate, RateDifference, SuccessLoss } from '@agentjet/core/success';
 import type { Finding, Unseen } from '@agentjet/diagnose';
 import type { OutcomeInWords, MetricsRecord } from '@agentjet/run-folder';
 
@@ -81,6 +81,8 @@ export type RunFindings = { readonly findings: readonly Finding[]; readonly unse
 export type RunOverview = {
   readonly run: RunSummary;
   readonly evaluations: readonly EvaluationPoint[];
+  /** What the run lost since its best evaluation, if it is more than chance. */
+  readonly loss: SuccessLoss<EvaluationPoint> | null;
   readonly tasks: readonly TaskChange[];
   readonly kinds: readonly KindChange[];
   /** The settings by their path, such as `rollout.num_repeat`. */

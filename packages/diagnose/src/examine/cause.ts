@@ -9,7 +9,10 @@ export type CauseNeed = FigureName | 'evaluations' | 'any success' | 'parts' | '
 
 /** What a cause saw in a run. */
 export type Sighting = Pick<Finding, 'summary' | 'cure' | 'taken'> &
-  Partial<Pick<Finding, 'asks' | 'since' | 'episodes'>>;
+  Partial<Pick<Finding, 'asks' | 'since' | 'episodes'>> & {
+    /** Causes that follow from this one in this run. Default: those of the cause. */
+    readonly explains?: readonly string[];
+  };
 
 /** One thing that can keep a run from learning. It is a file in `causes` and a line in `causes.ts`. */
 export type Cause = {
@@ -21,6 +24,11 @@ export type Cause = {
   readonly threshold: string;
   /** Causes that follow from this one. They rank after it. */
   readonly explains: readonly string[];
+  /**
+   * The cause explains others only if it takes at least this share of the signal: if a tenth of the answers is cut, this
+   * is not why no task is solved. Default: 0.
+   */
+  readonly explainsFrom?: number;
   /** Returns undefined if the run does not show the cause. */
   readonly look: (run: ExaminedRun) => Sighting | undefined;
 };

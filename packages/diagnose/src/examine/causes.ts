@@ -6,6 +6,7 @@ import { gradientSpikes } from './causes/gradient-spikes.js';
 import { hollowReward } from './causes/hollow-reward.js';
 import { klDrift } from './causes/kl-drift.js';
 import { lengthDrift } from './causes/length-drift.js';
+import { lostPart } from './causes/lost-part.js';
 import { lostVariety } from './causes/lost-variety.js';
 import { neverSolved } from './causes/never-solved.js';
 import { onePart } from './causes/one-part.js';
@@ -33,6 +34,7 @@ import { zeroGradients } from './causes/zero-gradients.js';
 export const causes: readonly Cause[] = [
   manyCutAnswers,
   collapsed,
+  lostPart,
   lostVariety,
   neverSolved,
   solved,

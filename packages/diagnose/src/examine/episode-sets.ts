@@ -85,6 +85,35 @@ export function comparePreference(
 export const prefersNothing = ({ compared, agreeing }: Preference): boolean =>
   compared >= leastCompared && wilsonInterval(agreeing / compared, compared).high < 0.75;
 
+/** Values minus the mean of their group, for all groups. */
+export function centered(
+  groups: readonly (readonly EpisodeOf[])[],
+  valueOf: (episode: EpisodeOf) => number,
+): readonly number[] {
+  return groups.flatMap((group) => {
+    const level = meanOf(group.map(valueOf));
+    return group.map((episode) => valueOf(episode) - level);
+  });
+}
+
+/** The share of the variance of `whole` that `part` explains. Both have the mean 0. */
+export function explainedShare(part: readonly number[], whole: readonly number[]): number {
+  const product = (left: readonly number[], right: readonly number[]): number =>
+    left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
+  const [ofPart, ofWhole] = [product(part, part), product(whole, whole)];
+  return ofPart < 1e-12 || ofWhole < 1e-12 ? 0 : product(part, whole) ** 2 / (ofPart * ofWhole);
+}
+
+/** Within groups, the length explains this share of the differences of the reward, if the reward pays for length. */
+const leastLengthShare = 0.3;
+
+/** Whether longer, or shorter, answers of a group get more. True if it is not known, because there are no episodes. */
+export function paysForLength(run: ExaminedRun): boolean {
+  const groups = groupsOf(trainingEpisodes(run));
+  const [length, reward] = [centered(groups, ({ tokens }) => tokens), centered(groups, (each) => each.reward ?? 0)];
+  return groups.length === 0 || explainedShare(length, reward) >= leastLengthShare;
+}
+
 /** The most frequent value with its count. */
 export function mostFrequent(
   values: readonly string[],

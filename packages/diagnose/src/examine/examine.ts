@@ -15,12 +15,12 @@ export function examine(run: ExaminedRun, causes: readonly Cause[] = allCauses):
   // The reward of a run may have no parts. Then there is nothing to look at.
   const isMissed = (need: CauseNeed): boolean => need !== 'parts' || run.source !== 'run folder';
   const looked = causes.map((cause) => ({ cause, lacks: cause.needs.filter((need) => !has(run, need)) }));
-  const findings = looked.flatMap(({ cause, lacks }) => (lacks.length === 0 ? toFinding(cause, run) : []));
+  const seen = looked.flatMap(({ cause, lacks }) => (lacks.length === 0 ? toSeen(cause, run) : []));
   return {
     source: run.source,
     steps: run.steps,
     ...(run.episodesOf !== undefined && { episodesOf: run.episodesOf }),
-    findings: inOrder(findings, causes).slice(0, mostFindings),
+    findings: inOrder(seen).slice(0, mostFindings),
     unseen: looked.flatMap(({ cause, lacks }) => (lacks.some(isMissed) ? [{ cause: cause.name, needs: lacks }] : [])),
   };
 }
@@ -33,30 +33,35 @@ function has(run: ExaminedRun, need: CauseNeed): boolean {
   return (run.figures[need]?.values.length ?? 0) > 0;
 }
 
-function toFinding(cause: Cause, run: ExaminedRun): readonly Finding[] {
+/** A finding, and the causes that follow from it. */
+type Seen = { readonly finding: Finding; readonly explains: readonly string[] };
+
+function toSeen(cause: Cause, run: ExaminedRun): readonly Seen[] {
   const seen = cause.look(run);
   if (seen === undefined) return [];
   const isInOrder = seen.taken < mostTaken && (isGood(run) || hasGained(run));
-  const { asks = isInOrder ? 'nothing' : 'change', episodes = [], taken, ...rest } = seen;
-  return [
-    {
-      cause: cause.name,
-      asks,
-      ...rest,
-      threshold: cause.threshold,
-      episodes: episodes.slice(0, mostEpisodes),
-      taken: Math.min(1, Math.max(0, taken)),
-    },
-  ];
+  const { asks = isInOrder ? 'nothing' : 'change', episodes = [], explains = cause.explains, taken, ...rest } = seen;
+  const finding: Finding = {
+    cause: cause.name,
+    asks,
+    ...rest,
+    threshold: cause.threshold,
+    episodes: episodes.slice(0, mostEpisodes),
+    taken: Math.min(1, Math.max(0, taken)),
+  };
+  return [{ finding, explains: taken < (cause.explainsFrom ?? 0) ? [] : explains }];
 }
 
 /**
  * A cause that another finding explains ranks after it. Among the others, a finding that asks for a change ranks first,
  * then the one that takes more of the signal. If a finding asks for a change, its cause asks for it too.
  */
-function inOrder(findings: readonly Finding[], causes: readonly Cause[]): readonly Finding[] {
+function inOrder(seen: readonly Seen[]): readonly Finding[] {
+  const findings = seen.map(({ finding }) => finding);
   const found = new Set(findings.map(({ cause }) => cause));
-  const explained = new Map(causes.map(({ name, explains }) => [name, explains.filter((each) => found.has(each))]));
+  const explained = new Map(
+    seen.map(({ finding, explains }) => [finding.cause, explains.filter((each) => found.has(each))]),
+  );
   const depths = new Map<string, number>();
   const asking = new Set(findings.filter(({ asks }) => asks === 'change').map(({ cause }) => cause));
   const descend = (name: string, path: readonly string[]): void => {

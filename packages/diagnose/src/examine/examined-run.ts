@@ -39,10 +39,14 @@ export type ExaminedEvaluation = {
 export type ExaminedSettings = {
   readonly groupSize?: number;
   readonly temperature?: number;
+  readonly topP?: number;
+  /** -1 or 0 for all tokens. */
+  readonly topK?: number;
   readonly rate?: number;
   readonly answerLimit?: number;
   readonly contextLimit?: number;
   readonly usesKl?: boolean;
+  readonly klCoefficient?: number;
   readonly entropyCoefficient?: number;
   readonly clip?: number;
   /** Optimizer steps that train the same samples, or samples of an older policy. */

@@ -6,22 +6,36 @@ const unseen = /[\s\u200b-\u200d\u2060\ufeff]+/g;
 
 const plain = (text: string): string => text.normalize('NFKC').replaceAll(unseen, '').toLowerCase();
 
-function isNear({ answer, expected }: EpisodeOf): boolean {
-  if (answer === undefined || expected === undefined || answer === expected) return false;
-  return plain(answer) !== '' && plain(answer) === plain(expected);
+/** Reads text as a number, with or without commas between thousands, a sign of a currency or of percent. */
+function numberOf(text: string): number | undefined {
+  const digits = plain(text)
+    .replaceAll(/[,$€£%]/g, '')
+    .replace(/\.$/, '');
+  return digits === '' || !Number.isFinite(Number(digits)) ? undefined : Number(digits);
 }
+
+/** Whether an answer is the expected one, written otherwise. */
+export function isNear({ answer, expected }: EpisodeOf): boolean {
+  if (answer === undefined || expected === undefined || answer === expected || plain(answer) === '') return false;
+  const number = numberOf(answer);
+  return plain(answer) === plain(expected) || (number !== undefined && number === numberOf(expected));
+}
+
+/** Whether the expected answer itself has characters that nobody sees at its ends, so that the tasks have to be repaired. */
+const hasUnseenEnds = ({ expected = '' }: EpisodeOf): boolean =>
+  expected !== expected.replace(/^[\s\ufeff\u200b]+|[\s\ufeff\u200b]+$/g, '');
 
 /** A judge may refuse a few such answers for another reason. */
 const leastNear = 5;
 
 /**
- * Refused answers that differ from the expected one only in white space or in case, as one sentence with an example.
- * Undefined if there are fewer than five.
+ * Refused answers that differ from the expected one only in characters at its ends that nobody sees, as one sentence
+ * with an example. Undefined if there are fewer than five.
  */
-export function describeNearAnswers(run: ExaminedRun): string | undefined {
+export function describeUnseenEnds(run: ExaminedRun): string | undefined {
   const refused = trainingEpisodes(run).filter(({ status, success }) => status === 'completed' && !success);
-  const near = refused.filter(isNear);
+  const near = refused.filter((episode) => isNear(episode) && hasUnseenEnds(episode));
   const [first] = near;
   if (first === undefined || near.length < leastNear) return undefined;
-  return `${near.length} of ${refused.length} refused answers differ from the expected one only in white space or case, such as ${JSON.stringify(first.answer)} and ${JSON.stringify(first.expected)}.`;
+  return `${near.length} of ${refused.length} refused answers differ from the expected one only in characters that nobody sees, such as ${JSON.stringify(first.answer)} and ${JSON.stringify(first.expected)}.`;
 }

@@ -1,7 +1,7 @@
-import { wilsonInterval, type Interval } from '@agentjet/core/success';
+import { wilsonInterval, type Interval, type MeasuredRate } from '@agentjet/core/success';
 import type { ExaminedEvaluation, ExaminedRun } from './examined-run.js';
 import { changeBetween, type FigureChange, rises } from './figures/change.js';
-import { between, meanOf, noiseIn, toSeries, type FigureSeries } from './figures/series.js';
+import { between, emptySeries, meanOf, noiseIn, toSeries, type FigureSeries } from './figures/series.js';
 
 /** From this success on, a run counts as learned: what remains is a matter of tasks and not of training. */
 const goodSuccess = 0.8;
@@ -32,6 +32,24 @@ export function trainingSuccess(run: ExaminedRun, from: number, to = 1): Measure
   const stretch = between(success, from, to);
   const rate = meanOf(stretch.values);
   return { rate, ...wilsonInterval(rate, countGroups(run, stretch)), on: 'training tasks' };
+}
+
+/** The evaluations whose interval is known. */
+export const evaluatedRates = ({ evaluations }: ExaminedRun): readonly MeasuredRate[] =>
+  evaluations.flatMap(({ step, score, low, high }) =>
+    low === undefined || high === undefined ? [] : [{ step, rate: score, low, high }],
+  );
+
+/** Success on the training tasks in each stretch of the run, by default tenths. Each group is one trial of the interval. */
+export function trainingRates(run: ExaminedRun, count = 10): readonly (MeasuredRate & { readonly groups: number })[] {
+  const { success } = run.figures;
+  const stretches = Math.min(count, success?.values.length ?? 0);
+  return Array.from({ length: stretches }, (_, at) => {
+    const stretch = between(success ?? emptySeries, at / stretches, (at + 1) / stretches);
+    const rate = meanOf(stretch.values);
+    const groups = countGroups(run, stretch);
+    return { step: stretch.steps.at(-1) ?? 0, rate, groups, ...wilsonInterval(rate, groups) };
+  });
 }
 
 /** The number of groups in these steps. A step whose groups were not counted has one. */

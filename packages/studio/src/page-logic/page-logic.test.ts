@@ -1,3 +1,4 @@
+import { findLoss } from '@agentjet/core/success';
 import { describe, expect, it } from 'vitest';
 import type { EpisodesChunk, Said, TokenRun, TreeBranch } from '../wire.js';
 import { alignMessages } from './align-messages.js';
@@ -224,26 +225,29 @@ describe('the first question', () => {
   });
   const run = { step: 10, reward: 0.5, rewardSteps: 5, change: null } as Parameters<typeof sumUp>[0]['run'];
 
+  const said = (of: Partial<Parameters<typeof sumUp>[0]>) => sumUp({ run, evaluations: [], loss: null, ...of });
+
   it('is answered with intervals', () => {
     const [before, after] = [point(0, 0.4, 0.3, 0.5), point(10, 0.9, 0.8, 0.95)];
-    expect(sumUp({ run, evaluations: [before, after] })).toMatchObject({ tone: 'good', word: 'It learned' });
-    expect(sumUp({ run, evaluations: [after, before].map((each, at) => ({ ...each, step: at })) })).toMatchObject({
+    expect(said({ evaluations: [before, after] })).toMatchObject({ tone: 'good', word: 'It learned' });
+    expect(said({ evaluations: [after, before].map((each, at) => ({ ...each, step: at })) })).toMatchObject({
       tone: 'bad',
     });
     const paired = { ...run, change: { difference: 0.05, low: -0.02, high: 0.12 } };
-    expect(sumUp({ run: paired, evaluations: [before, { ...before, step: 10 }] })).toMatchObject({
+    expect(said({ run: paired, evaluations: [before, { ...before, step: 10 }] })).toMatchObject({
       word: 'Within noise',
     });
-    expect(sumUp({ run, evaluations: [before] }).word).toBe('Measured once');
-    expect(sumUp({ run, evaluations: [] }).sentence).toContain('no evaluation');
+    expect(said({ evaluations: [before] }).word).toBe('Measured once');
+    expect(said({ evaluations: [] }).sentence).toContain('no evaluation');
   });
 
   it('names the best evaluation if the last one is worse by more than chance', () => {
     const [before, best] = [point(0, 0.03, 0.01, 0.11), point(18, 0.78, 0.66, 0.87)];
-    const verdict = sumUp({ run, evaluations: [before, best, point(36, 0.47, 0.35, 0.59)] });
+    const evaluations = [before, best, point(36, 0.47, 0.35, 0.59)];
+    const verdict = said({ evaluations, loss: findLoss(evaluations) ?? null });
     expect(verdict).toMatchObject({ tone: 'bad', word: 'It learned, then lost some of it' });
     expect(verdict.sentence).toContain('at step 18');
-    expect(sumUp({ run, evaluations: [before, best, point(36, 0.7, 0.58, 0.8)] }).word).toBe('It learned');
+    expect(said({ evaluations }).word).toBe('It learned');
   });
 
   it('is asked of each task', () => {

@@ -4,7 +4,7 @@ import { showCount, showRate, showSigned } from './format.js';
 /** The answer to "did it learn?", in a word and a sentence. */
 export type RunVerdict = { readonly tone: 'good' | 'bad' | 'plain'; readonly word: string; readonly sentence: string };
 
-export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluations'>): RunVerdict {
+export function sumUp({ run, evaluations, loss }: Pick<RunOverview, 'run' | 'evaluations' | 'loss'>): RunVerdict {
   const [before, after] = [evaluations[0], evaluations.at(-1)];
   if (before === undefined || after === undefined) return withoutEvaluation(run);
   if (before.step === after.step)
@@ -13,8 +13,7 @@ export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluatio
       word: 'Measured once',
       sentence: `Success is ${sayRate(before)} at step ${before.step}. A later evaluation shows if it learns.`,
     };
-  const lost = whatWasLost(evaluations, before, after);
-  if (lost !== undefined) return lost;
+  if (loss !== null && loss.best.step !== before.step) return sayLoss(before, loss);
   const change = run.change ?? { difference: after.rate - before.rate, low: null, high: null };
   const words = `Success on tasks that are not trained went from ${sayRate(before)} to ${sayRate(after)}`;
   if (change.low === null || change.high === null) {
@@ -26,18 +25,12 @@ export function sumUp({ run, evaluations }: Pick<RunOverview, 'run' | 'evaluatio
   return judge(change.difference, isApart, `${words}: ${showSigned(change.difference)}, 95% ${interval}.`);
 }
 
-/** The verdict on a run that was better in between: the intervals of its best and its last evaluation are apart. */
-function whatWasLost(
-  evaluations: readonly EvaluationPoint[],
-  before: EvaluationPoint,
-  after: EvaluationPoint,
-): RunVerdict | undefined {
-  const best = evaluations.reduce((highest, each) => (each.rate > highest.rate ? each : highest), before);
-  if (best === before || after.high >= best.low) return undefined;
+/** The verdict on a run that was better in between. */
+function sayLoss(before: EvaluationPoint, { best, last }: NonNullable<RunOverview['loss']>): RunVerdict {
   return {
     tone: 'bad',
     word: 'It learned, then lost some of it',
-    sentence: `Success on tasks that are not trained went from ${sayRate(before)} to ${sayRate(best)} at step ${best.step}, and then to ${sayRate(after)}. The checkpoint near step ${best.step} is better than the last one.`,
+    sentence: `Success on tasks that are not trained went from ${sayRate(before)} to ${sayRate(best)} at step ${best.step}, and then to ${sayRate(last)}. The checkpoint near step ${best.step} is better than the last one.`,
   };
 }
 

@@ -1,7 +1,7 @@
-import { toRate, type Rate } from '@agentjet/core/success';
+import { findLoss, toRate, type Rate, type SuccessLoss } from '@agentjet/core/success';
 import { scoreTasks } from '@agentjet/inspect';
 import type { EpisodeRow } from '@agentjet/run-folder';
-import type { KindChange, TaskChange, TaskTrials } from '../wire.js';
+import type { EvaluationPoint, KindChange, TaskChange, TaskTrials } from '../wire.js';
 
 /** Compares the first and the last evaluation by task. Leaves out places from `numPlain` on, sampled as in training. */
 export function compareTasks(rows: readonly EpisodeRow[], numPlain: number): readonly TaskChange[] {
@@ -23,6 +23,20 @@ export function compareTasks(rows: readonly EpisodeRow[], numPlain: number): rea
     before: before.get(task) ?? null,
     after: after.get(task) ?? null,
   }));
+}
+
+/** What the run lost since its best evaluation, as the doctor decides it. */
+export function compareWithBest(
+  evaluations: readonly EvaluationPoint[],
+  rows: readonly EpisodeRow[],
+  numPlain: number,
+): SuccessLoss<EvaluationPoint> | null {
+  const scoresAt = (step: number) =>
+    scoreTasks(
+      rows.filter((row) => row.phase === 'evaluation' && row.step === step && row.repeat_index < numPlain),
+      numPlain,
+    );
+  return findLoss(evaluations, scoresAt) ?? null;
 }
 
 function trialsByTask(rows: readonly EpisodeRow[], numPlain: number): ReadonlyMap<string, TaskTrials> {

@@ -26,7 +26,7 @@ import type {
   SearchResult,
   TaskView,
 } from '../wire.js';
-import { compareTasks, compareKinds } from './compare-evaluations.js';
+import { compareKinds, compareTasks, compareWithBest } from './compare-evaluations.js';
 import { EpisodeTable } from './episode-table.js';
 import type { FoundRun } from './find-runs.js';
 import { RunLines } from './run-lines.js';
@@ -79,9 +79,11 @@ export class StudioRun {
     const rows = await this.#rows().catch(() => []); // the curves of a run are shown even if its episodes cannot be read
     const numPlain = Number(settings['trainer_common.val_pass_n'] ?? 1);
     const tasks = compareTasks(rows, numPlain);
+    const evaluations = this.#lines.evaluations.flatMap(toEvaluationPoint);
     return {
       run,
-      evaluations: this.#lines.evaluations.flatMap(toEvaluationPoint),
+      evaluations,
+      loss: compareWithBest(evaluations, rows, numPlain),
       tasks,
       kinds: compareKinds(tasks),
       settings,

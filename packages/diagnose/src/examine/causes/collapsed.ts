@@ -3,11 +3,12 @@ import { collapsedShare } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
-import { between, meanOf, type FigureSeries } from '../figures/series.js';
-import { areShares, countGroups } from '../outcome.js';
+import { between, meanOf } from '../figures/series.js';
+import { areShares, trainingRates } from '../outcome.js';
 import { figure, nameSetting } from '../words.js';
+import { isUnheld } from './kl-drift.js';
 
-type Level = Rate & { readonly step: number; readonly groups?: number };
+type Level = Rate & { readonly step: number };
 
 export const collapsed: Cause = {
   name: 'collapsed',
@@ -32,7 +33,7 @@ export const collapsed: Cause = {
     if (earnsMore(run)) return undefined;
     for (const { on, levels } of measuresOf(run)) {
       const best = levels.toSorted((left, right) => right.low - left.low)[0];
-      const last = best && endOf(levels, best.rate);
+      const last = levels.at(-1);
       if (last === undefined || best === undefined || best.step >= last.step) continue;
       if (last.rate >= collapsedShare * best.rate || last.high >= best.low) continue;
       const { entropy } = run.figures;
@@ -41,10 +42,11 @@ export const collapsed: Cause = {
           ? ''
           : ` Entropy went from ${figure(meanOf(between(entropy, 0, 0.1).values))} to ${figure(meanOf(between(entropy, 0.9, 1).values))}.`;
       return {
-        summary: `The model has lost what it could do: success on ${on} fell from ${figure(best.rate)} at step ${best.step} to ${figure(last.rate)} at step ${last.step}.${spread}`,
+        summary: `The model has lost what it could do: ${on} fell from ${figure(best.rate)} at step ${best.step} to ${figure(last.rate)} at step ${last.step}.${spread}`,
         cure: `Begin again, or resume from a checkpoint near step ${best.step}, with a lower ${nameSetting('trainer_common.optim.lr', run.settings.rate)}${run.settings.usesKl === true ? '' : ', or set trainer_common.use_kl_loss'}. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
         episodes: failures(run, last.step),
         since: best.step,
+        ...(!isUnheld(run) && { explains: [...collapsed.explains, 'kl_drift'] }),
         taken: 1 - last.rate / best.rate,
       };
     }
@@ -57,11 +59,12 @@ function earnsMore({ figures: { reward } }: ExaminedRun): boolean {
   return rises(reward && changeBetween(reward, { from: between(reward, 0, 0.25), to: between(reward, 0.75, 1) }));
 }
 
+/** Success on held-out tasks is compared first. A reward with more values shows a collapse of a model that solves nothing. */
 function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly levels: readonly Level[] }[] {
-  const { success } = run.figures;
   return [
-    { on: 'held-out tasks', levels: areShares(run.evaluations) ? heldOutLevels(run) : [] },
-    { on: 'training tasks', levels: success === undefined ? [] : trainingLevels(run, success) },
+    { on: 'success on held-out tasks', levels: areShares(run.evaluations) ? heldOutLevels(run) : [] },
+    { on: 'success on training tasks', levels: joinTrained(trainingRates(run)) },
+    { on: 'the reward above its lowest value', levels: rewardLevels(run) },
   ];
 }
 
@@ -73,28 +76,49 @@ const heldOutLevels = ({ evaluations }: ExaminedRun): readonly Level[] =>
     high: high ?? Math.min(1, score + 0.1),
   }));
 
-/** The mean of each tenth of the run. */
-function trainingLevels(run: ExaminedRun, success: FigureSeries): readonly Level[] {
-  const stretches = Math.min(10, success.values.length);
-  return Array.from({ length: stretches }, (_, at) => {
-    const stretch = between(success, at / stretches, (at + 1) / stretches);
-    const rate = meanOf(stretch.values);
-    const groups = countGroups(run, stretch);
-    return { step: stretch.steps.at(-1) ?? 0, rate, groups, ...wilsonInterval(rate, groups) };
-  });
+type Trained = Level & { readonly groups: number };
+
+/** Joins stretches into one level, because a single stretch of a short run has few groups. */
+function join(levels: readonly Trained[]): Trained {
+  const groups = levels.reduce((sum, level) => sum + level.groups, 0);
+  const rate = levels.reduce((sum, level) => sum + level.rate * level.groups, 0) / groups;
+  return { step: levels.at(-1)?.step ?? 0, rate, groups, ...wilsonInterval(rate, groups) };
 }
 
-/**
- * Returns the level at the end. If success stayed low for several stretches, they are joined into one level, because a
- * single stretch of a short run has few groups.
- */
-function endOf(levels: readonly Level[], best: number): Level | undefined {
-  const last = levels.at(-1);
-  const end = levels.slice(levels.findLastIndex(({ rate }) => rate >= collapsedShare * best) + 1);
-  const groups = end.reduce((sum, level) => sum + (level.groups ?? 0), 0);
-  if (last === undefined || end.length < 2 || groups === 0) return last;
-  const rate = end.reduce((sum, level) => sum + level.rate * (level.groups ?? 0), 0) / groups;
-  return { step: last.step, rate, groups, ...wilsonInterval(rate, groups) };
+/** Cuts the run into two levels at the deepest fall of success, if their intervals are apart. */
+function joinTrained(levels: readonly Trained[]): readonly Level[] {
+  const cuts = levels
+    .slice(1)
+    .map((_, at) => [join(levels.slice(0, at + 1)), join(levels.slice(at + 1))] as const)
+    // A single stretch may have drawn easy tasks, so nearly everything must be lost after it.
+    .filter(([before, after], at) => at > 0 || after.rate < (collapsedShare / 2) * before.rate);
+  const deepest = cuts.toSorted((left, right) => gapOf(right) - gapOf(left))[0];
+  return deepest === undefined || gapOf(deepest) <= 0 ? endJoined(levels) : deepest;
+}
+
+const gapOf = ([before, after]: readonly [Level, Level]): number => before.low - after.high;
+
+/** If success stayed low for several stretches at the end, they are one level. */
+function endJoined(levels: readonly Trained[]): readonly Level[] {
+  const best = levels.toSorted((left, right) => right.low - left.low)[0]?.rate ?? 0;
+  const low = levels.findLastIndex(({ rate }) => rate >= collapsedShare * best) + 1;
+  return levels.length - low < 2 ? levels : [...levels.slice(0, low), join(levels.slice(low))];
+}
+
+/** Success may stay at 0 although the model earned parts of the reward, and earns none any more. */
+function rewardLevels({ figures: { reward }, episodes = [] }: ExaminedRun): readonly Level[] {
+  if (reward === undefined || episodes.length === 0) return [];
+  const earned = episodes.flatMap((each) => (each.phase === 'train' ? (each.reward ?? []) : []));
+  const floor = earned.reduce((least, value) => Math.min(least, value), Infinity);
+  const fall = changeBetween(reward, { from: between(reward, 0, 0.25), to: between(reward, 0.7, 1) });
+  if (fall === undefined || fall.high >= 0) return [];
+  const margin = (fall.high - fall.low) / (2 * Math.SQRT2);
+  return [fall.before, fall.after].map((value, at) => ({
+    step: reward.steps.at(at === 0 ? Math.floor(reward.steps.length / 4) : -1) ?? 0,
+    rate: value - floor,
+    low: value - floor - margin,
+    high: value - floor + margin,
+  }));
 }
 
 const failures = ({ episodes = [] }: ExaminedRun, step: number): readonly string[] =>

@@ -16,11 +16,15 @@ export const manyCutAnswers: Cause = {
     'tools_not_called',
     'tools_refused',
     'temperature_too_low',
+    'rate_too_low',
+    'lost_variety',
+    'no_spread',
     'zero_gradients',
     'hollow_reward',
     'stopped_learning',
     'no_gain',
   ],
+  explainsFrom: 0.25,
   look({ figures: { cut }, episodes, settings }) {
     if (cut === undefined) return undefined;
     const late = between(cut, 0.75, 1);
@@ -29,13 +33,15 @@ export const manyCutAnswers: Cause = {
     const [first = 0] = late.steps;
     const recent = episodes?.filter(({ phase, step }) => phase === 'train' && step >= first) ?? [];
     if (recent.length > 0 && recent.reduce((sum, { answers }) => sum + answers, 0) < leastAnswers) return undefined;
+    const affected = recent.filter((episode) => episode.cut > 0);
     return {
       summary: `${percent(share)} of the answers since step ${first} were cut at a token limit, so the agent got them unfinished.`,
       cure: `Raise ${nameSetting('rollout.max_response_length_in_one_turn', settings.answerLimit)}, or ${nameSetting('rollout.max_model_len', settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
-      episodes: recent.filter((episode) => episode.cut > 0).map(({ id }) => id),
+      episodes: affected.map(({ id }) => id),
       since: first,
       ...(share >= alwaysShare && { asks: 'change' as const }),
-      taken: share,
+      // Of several answers of an episode, one that is cut is enough to spoil it.
+      taken: Math.max(share, affected.length / Math.max(1, recent.length)),
     };
   },
 };

@@ -3,20 +3,23 @@ import { episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import { percent } from '../words.js';
 
 /** A failed episode trains nothing, or trains a reward of 0 that the agent did not earn. */
-const leastShare = 0.1;
+const leastShare = 0.05;
+/** With this share, failed episodes slow down even a run that learns. */
+const alwaysShare = 0.1;
 
 export const failedEpisodes: Cause = {
   name: 'failed_episodes',
   needs: ['episodes'],
-  threshold: '10% of the training episodes: a failed episode teaches nothing about the task',
+  threshold: '5% of the training episodes: a failed episode teaches nothing about the task',
   explains: ['never_solved', 'no_spread', 'zero_gradients', 'no_gain', 'stopped_learning'],
+  explainsFrom: 0.3,
   look(run) {
     const all = trainingEpisodes(run);
     const failed = all.filter(({ error }) => error !== undefined && !error.outage);
     if (failed.length < 3 || failed.length < leastShare * all.length) return undefined;
     const most = mostFrequent(failed.map(({ error }) => `${error?.code}: ${error?.message}`));
     return {
-      asks: 'change',
+      ...(failed.length >= alwaysShare * all.length && { asks: 'change' as const }),
       summary: `${failed.length} of ${all.length} training episodes failed (${percent(failed.length / all.length)}), ${most?.count} of them with ${shorten(most?.value ?? '')}`,
       cure: 'Repair the agent, its tools or the judge: the error names the place, and `--backbone=debug` shows a few episodes. rollout.failed_episode_policy decides what failed episodes count.',
       episodes: episodeIds(failed),

@@ -1,6 +1,7 @@
 import type { Cause, Sighting } from '../cause.js';
 import { episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
+import { describeUnseenEnds, isNear } from '../near-answers.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
@@ -8,13 +9,16 @@ import { percent } from '../words.js';
 const leastShare = 0.5;
 const leastWrong = 20;
 
+const cure =
+  'Say in the prompt in which form the answer must be, with an example; let the judge read the form that the model uses (task_judge.answer.after, task_judge.answer.compare), or give a small reward for the form alone.';
+
 type Shared = { readonly episodes: readonly EpisodeOf[]; readonly what: string };
 
 export const formatNotMet: Cause = {
   name: 'format_not_met',
   needs: ['episodes'],
   threshold:
-    'half of the refused answers of the last half of the run have no answer, or contain the right answer in another form; or nine in ten answers that are exactly the expected one are refused',
+    'half of the refused answers of the last half of the run have no answer, or contain the right answer in another form; or a tenth of all answers do, and nine in ten of them are refused; or nine in ten answers that are exactly the expected one are refused',
   explains: ['never_solved', 'no_spread', 'no_gain', 'stopped_learning', 'zero_gradients'],
   look(run) {
     if (isGood(run)) return undefined;
@@ -22,6 +26,9 @@ export const formatNotMet: Cause = {
     if (wrong.length < leastWrong) return undefined;
     const denied = deniedAnswers(run);
     if (denied !== undefined) return denied;
+    if (describeUnseenEnds(run) !== undefined) return undefined; // the tasks have to be repaired, and not the form
+    const form = refusedForm(run);
+    if (form !== undefined) return form;
     const found = [withoutAnswer(wrong), inOtherForm(wrong), sharedReason(wrong)].find(
       (each) => each !== undefined && each.episodes.length >= leastShare * wrong.length,
     );
@@ -29,7 +36,7 @@ export const formatNotMet: Cause = {
     const share = found.episodes.length / wrong.length;
     return {
       summary: `${found.episodes.length} of ${wrong.length} refused answers (${percent(share)}) ${found.what}.`,
-      cure: 'Say in the prompt in which form the answer must be, with an example; let the judge read the form that the model uses (task_judge.answer.after, task_judge.answer.compare), or give a small reward for the form alone.',
+      cure,
       episodes: episodeIds(found.episodes),
       taken: share,
     };
@@ -65,16 +72,44 @@ function withoutAnswer(wrong: readonly EpisodeOf[]): Shared | undefined {
   };
 }
 
-/** The right answer is in the text, as a separate word, but the text is not the right answer. */
-function inOtherForm(wrong: readonly EpisodeOf[]): Shared {
-  const contains = ({ answer = '', expected = '' }: EpisodeOf): boolean => {
-    const right = expected.trim();
-    const at = right === '' ? -1 : answer.toLowerCase().indexOf(right.toLowerCase());
-    return at >= 0 && answer.trim().toLowerCase() !== right.toLowerCase() && standsAlone(answer, at, right.length);
-  };
+/** The right answer is in the text, as a separate word or written otherwise, but the text is not the right answer. */
+const inOtherForm = (wrong: readonly EpisodeOf[]): Shared => ({
+  episodes: wrong.filter(hasOtherForm),
+  what: 'contain the right answer, but in another form than the judge accepts',
+});
+
+const hasOtherForm = (episode: EpisodeOf): boolean => isNear(episode) || contains(episode, episode.expected);
+
+function contains({ answer = '' }: EpisodeOf, expected = ''): boolean {
+  const right = expected.trim();
+  const at = right === '' ? -1 : answer.toLowerCase().indexOf(right.toLowerCase());
+  return at >= 0 && answer.trim().toLowerCase() !== right.toLowerCase() && standsAlone(answer, at, right.length);
+}
+
+/** At most this share of the answers in another form is accepted. */
+const mostAccepted = 0.1;
+/** A model that fails at most of its tasks has few right answers, and all of them are refused. */
+const leastKnown = 0.1;
+
+/**
+ * Finds right answers in another form that are nearly all refused, even if most of the refused answers are wrong. Some
+ * answers contain the right one by chance, so they must match their task more often than another task.
+ */
+function refusedForm(run: ExaminedRun): Sighting | undefined {
+  const all = trainingEpisodes(run).filter(({ status, expected }) => status === 'completed' && expected !== undefined);
+  const known = all.filter(hasOtherForm);
+  const refused = known.filter(({ success }) => !success);
+  const isAccepted = known.length - refused.length > mostAccepted * known.length;
+  if (refused.length < leastWrong || refused.length < leastKnown * all.length || isAccepted) return undefined;
+  const byChance = all.filter((episode, at) =>
+    contains(episode, all[(at + Math.ceil(all.length / 2)) % all.length]?.expected),
+  );
+  if (known.length < 2 * byChance.length) return undefined;
   return {
-    episodes: wrong.filter(contains),
-    what: 'contain the right answer, but in another form than the judge accepts',
+    summary: `${refused.length} of ${all.length} answers contain the right answer, but in another form than the judge accepts, such as ${JSON.stringify(refused[0]?.answer?.slice(0, 80))} for ${JSON.stringify(refused[0]?.expected)}. ${refused.length === known.length ? 'All of them' : `${percent(refused.length / known.length)}`} were refused.`,
+    cure,
+    episodes: episodeIds(refused),
+    taken: refused.length / known.length,
   };
 }
 

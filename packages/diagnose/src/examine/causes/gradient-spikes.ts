@@ -8,19 +8,26 @@ const leastRatio = 10;
 const leastDeviations = 6;
 /** Neighbours on each side. */
 const reach = 10;
-/** A single spike may be one odd batch. */
+/** A short run has fewer. */
+const leastAround = 6;
+/** A single spike may be one odd batch. In a run of fewer than 20 steps, two are enough. */
 const leastSpikes = 3;
 
 export const gradientSpikes: Cause = {
   name: 'gradient_spikes',
   needs: ['grad_norm'],
   threshold:
-    '3 steps whose gradient norm is over 10 times, and 6 robust deviations above, that of the 20 steps around them',
+    '3 steps (2 in a run of fewer than 20) whose gradient norm is over 10 times, and 6 robust deviations above, that of the 20 steps around them',
   explains: ['collapsed', 'stopped_learning', 'no_gain'],
   look({ figures: { grad_norm: norms }, settings }) {
     const spikes = norms === undefined ? [] : findSpikes(norms);
     const [first] = spikes;
-    if (norms === undefined || first === undefined || spikes.length < leastSpikes) return undefined;
+    if (
+      norms === undefined ||
+      first === undefined ||
+      spikes.length < (norms.values.length < 20 ? leastSpikes - 1 : leastSpikes)
+    )
+      return undefined;
     const largest = Math.max(...spikes.map(({ ratio }) => ratio));
     const steps = spikes.slice(0, 5).map(({ step }) => step);
     return {
@@ -41,7 +48,7 @@ function findSpikes({ steps, values }: FigureSeries): readonly Spike[] {
     const around = logs
       .slice(Math.max(0, at - reach), at + reach + 1)
       .filter((each, index) => each !== undefined && index !== Math.min(at, reach)) as number[];
-    if (around.length < reach) return [];
+    if (around.length < leastAround) return [];
     const usual = median(around);
     const deviation = 1.4826 * median(around.map((each) => Math.abs(each - usual)));
     const excess = log - usual;

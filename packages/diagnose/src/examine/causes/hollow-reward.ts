@@ -1,5 +1,12 @@
 import type { Cause, Sighting } from '../cause.js';
-import { comparePreference, groupsOf, episodeIds, prefersNothing, trainingEpisodes } from '../episode-sets.js';
+import {
+  comparePreference,
+  groupsOf,
+  episodeIds,
+  paysForLength,
+  prefersNothing,
+  trainingEpisodes,
+} from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises, type FigureChange } from '../figures/change.js';
 import { between, type FigureSeries, since } from '../figures/series.js';
@@ -20,18 +27,23 @@ export const hollowReward: Cause = {
   needs: ['reward'],
   threshold:
     'relative to their scales, success gains under a quarter of what the reward gains; or successes earn more than failures in under three quarters of the groups that have both',
-  explains: ['collapsed', 'no_spread', 'stopped_learning', 'no_gain', 'lost_variety'],
+  explains: ['collapsed', 'no_spread', 'stopped_learning', 'no_gain', 'lost_variety', 'lost_part', 'never_solved'],
   look(run) {
     if (isGood(run)) return undefined;
+    // If the reward pays for length, answers of another length are what it got.
+    const explains = paysForLength(run)
+      ? hollowReward.explains
+      : [...hollowReward.explains, 'length_drift', 'cut_answers'];
     const preferred = preferences(run);
-    if (preferred !== undefined) return preferred;
+    if (preferred !== undefined) return { ...preferred, explains };
     const heldOut = compareHeldOut(run);
     for (const { on, series } of measuresOf(run)) {
-      const found = compare(run.figures.reward, series) ?? (on === heldOutScore ? heldOut : undefined);
+      const found = compare(run, series) ?? (on === heldOutScore ? heldOut : undefined);
       if (found !== undefined)
         return {
           summary: `The reward rose from ${figure(found.reward.before)} to ${figure(found.reward.after)}, but ${on} went from ${figure(found.success.before)} to ${figure(found.success.after)}.`,
           cure,
+          explains,
           episodes: paid(run),
           since: found.from,
           taken: 1 - Math.max(0, found.share),
@@ -57,11 +69,14 @@ function preferences(run: ExaminedRun): Sighting | undefined {
 function measuresOf(run: ExaminedRun): readonly { readonly on: string; readonly series: FigureSeries }[] {
   const { figures, evaluations, episodes } = run;
   // With episodes, `preferences` compares within groups. A strict success may begin to rise long after the reward.
-  const trained = episodes === undefined ? figures.success : undefined;
+  const isStill = !rises(figures.success && changeSince(figures.success.steps[0] ?? 0, figures.success));
+  const trained = episodes === undefined || isStill ? figures.success : undefined;
   const hasRisen = evaluations.some(({ low }) => low !== undefined) && rises(heldOutChange(run));
   return [
     ...(trained === undefined ? [] : [{ on: 'success on the same episodes', series: trained }]),
-    ...(evaluations.length < 3 || hasRisen ? [] : [{ on: heldOutScore, series: evaluationSeries(evaluations) }]),
+    ...(evaluations.length < (episodes === undefined ? 3 : 2) || hasRisen
+      ? []
+      : [{ on: heldOutScore, series: evaluationSeries(evaluations) }]),
   ];
 }
 
@@ -75,24 +90,18 @@ type Comparison = {
 };
 
 /** Compares over the whole run, and over its second half. */
-function compare(reward: FigureSeries | undefined, success: FigureSeries): Comparison | undefined {
+function compare(run: ExaminedRun, success: FigureSeries): Comparison | undefined {
+  const { reward } = run.figures;
   if (reward === undefined) return undefined;
   const first = Math.min(reward.steps[0] ?? 0, success.steps[0] ?? 0);
   const last = reward.steps.at(-1) ?? 0;
   for (const from of [first, (first + last) / 2]) {
-    const found = compareSince(from, { reward, success });
+    const [paid, solved] = [changeSince(from, reward), changeSince(from, success)];
+    if (paid === undefined || solved === undefined) continue;
+    const found = compareChanges({ reward: paid, success: solved, from }, run, rangeOf(success));
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function compareSince(
-  from: number,
-  all: { readonly reward: FigureSeries; readonly success: FigureSeries },
-): Comparison | undefined {
-  const [reward, success] = [changeSince(from, all.reward), changeSince(from, all.success)];
-  if (reward === undefined || success === undefined) return undefined;
-  return compareChanges({ reward, success, from }, all);
 }
 
 /** Compares the reward with success on held-out tasks. Few evaluations are enough, because each has an interval. */
@@ -100,34 +109,45 @@ function compareHeldOut(run: ExaminedRun): Comparison | undefined {
   const { reward: series } = run.figures;
   const [reward, success] = [series && changeSince(series.steps[0] ?? 0, series), heldOutChange(run)];
   if (series === undefined || reward === undefined || success === undefined) return undefined;
-  return compareChanges(
-    { reward, success, from: run.evaluations[0]?.step ?? 0 },
-    { reward: series, success: evaluationSeries(run.evaluations) },
-  );
+  const range = rangeOf(evaluationSeries(run.evaluations));
+  return compareChanges({ reward, success, from: run.evaluations[0]?.step ?? 0 }, run, range);
 }
+
+/** Scores on held-out tasks may have another scale than a share. */
+const rangeOf = ({ values }: FigureSeries): number =>
+  Math.min(...values) >= -0.5 && Math.max(...values) <= 1.5 ? 1 : Math.max(...values) - Math.min(...values);
 
 function compareChanges(
   { reward, success, from }: Omit<Comparison, 'share'>,
-  all: { readonly reward: FigureSeries; readonly success: FigureSeries },
+  run: ExaminedRun,
+  successScale: number,
 ): Comparison | undefined {
   if (!rises(reward)) return undefined;
-  const grown = reward.difference / scaleOf(all.reward);
-  const followed = success.difference / scaleOf(all.success);
-  const bound = success.high / scaleOf(all.success);
+  const grown = reward.difference / scaleOf(run);
+  const [followed, bound] = [success.difference / successScale, success.high / successScale];
   if (grown < 0.1 || followed >= leastShare * grown || bound >= grown) return undefined;
   return { reward, success, share: followed / grown, from };
 }
 
+const shortRun = 20;
+
 function changeSince(from: number, series: FigureSeries): FigureChange | undefined {
   const stretch = since(series, from);
-  const share = Math.max(0.15, 1 / Math.max(1, stretch.values.length));
+  const share = stretch.values.length < shortRun ? 0.25 : 0.15; // few steps differ by the tasks that they draw
   return changeBetween(series, { from: between(stretch, 0, share), to: between(stretch, 1 - share, 1) });
 }
 
-/** Shares are compared as they are. Rewards of another scale are compared by the range that they went through. */
-function scaleOf({ values }: FigureSeries): number {
+/**
+ * The distance from the worst to the best reward. Shares are compared as they are. Without episodes, the range of the
+ * means is all that is known of another scale.
+ */
+function scaleOf({ episodes = [], figures: { reward } }: ExaminedRun): number {
+  const values = reward?.values ?? [];
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  return least >= -0.5 && most <= 1.5 ? 1 : most - least;
+  if (least >= -0.5 && most <= 1.5) return 1;
+  const earned = episodes.flatMap((each) => (each.phase === 'train' ? (each.reward ?? []) : []));
+  const extreme = (pick: typeof Math.max): number => earned.reduce((far, value) => pick(far, value), pick(least, most));
+  return extreme(Math.max) - extreme(Math.min);
 }
 
 function paid({ episodes = [] }: ExaminedRun): readonly string[] {

@@ -1,6 +1,7 @@
 import type { Cause } from '../cause.js';
 import { groupEpisodes, episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf } from '../examined-run.js';
+import { median } from '../figures/series.js';
 import { isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
 
@@ -10,7 +11,7 @@ export const judgeUndecided: Cause = {
   name: 'judge_undecided',
   needs: ['episodes'],
   threshold:
-    '90% of the rewards are the same value between the lowest and the highest of the run, or 5% of the episodes have no verdict',
+    '80% of the rewards are the same, or 90% within a tenth of the scale, although the answers differ and most of them neither succeed nor get the lowest reward; or 5% of the episodes have no verdict',
   explains: [
     'hollow_reward',
     'no_spread',
@@ -40,19 +41,49 @@ function withoutVerdict(all: readonly EpisodeOf[]) {
   };
 }
 
-/** A judge that gives everything the same middle score has not decided. All rewards of 0 mean that nothing was solved. */
+/** The least share of equal rewards, and of rewards that are nearly equal. */
+const leastEqual = 0.8;
+const leastNear = 0.9;
+/** The most that nearly equal rewards differ by, if all rewards are from 0 to 1. */
+const nearly = 0.1;
+
+/**
+ * A judge that gives everything the same middle score has not decided. All rewards of 0 mean that nothing was solved, and
+ * equal rewards of successes that everything was.
+ */
 function sameForAll(all: readonly EpisodeOf[]) {
-  const scored = all.filter(({ status }) => status === 'completed');
-  const most = mostFrequent(scored.map(({ reward }) => String(reward)));
-  const value = Number(most?.value ?? 0);
-  if (most === undefined || most.count < 0.9 * scored.length || value <= 0 || value >= 1) return undefined;
-  const same = scored.filter(({ reward }) => reward === value);
+  const scored = all.flatMap((each) =>
+    each.status === 'completed' && each.reward !== undefined ? [{ ...each, reward: each.reward }] : [],
+  );
+  if (new Set(scored.map(({ tokensHash }) => tokensHash)).size < scored.length / 4) return undefined;
+  const found = equalRewards(scored) ?? nearRewards(scored);
+  if (found === undefined || found.same.filter(({ success }) => success).length > found.same.length / 2)
+    return undefined;
   return {
-    summary: `The judge gave ${most.count} of ${scored.length} episodes the same reward, ${figure(value)}, so there is nothing to prefer.`,
+    summary: `The judge gave ${found.same.length} of ${scored.length} episodes ${found.what}, so there is nothing to prefer.`,
     cure: 'Give the judge a rubric that tells good answers from bad ones, and check it on labelled answers (ajet judge --examples).',
-    episodes: episodeIds(same),
-    taken: most.count / scored.length,
+    episodes: episodeIds(found.same),
+    taken: found.same.length / scored.length,
   };
+}
+
+type Scored = EpisodeOf & { readonly reward: number };
+type Same = { readonly same: readonly EpisodeOf[]; readonly what: string };
+
+function equalRewards(scored: readonly Scored[]): Same | undefined {
+  const value = Number(mostFrequent(scored.map(({ reward }) => String(reward)))?.value ?? 0);
+  const same = scored.filter(({ reward }) => reward === value);
+  if (value <= 0 || same.length < leastEqual * scored.length) return undefined;
+  return { same, what: `the same reward, ${figure(value)}` };
+}
+
+function nearRewards(scored: readonly Scored[]): Same | undefined {
+  const rewards = scored.map(({ reward }) => reward);
+  if (rewards.some((reward) => reward < 0 || reward > 1)) return undefined;
+  const middle = median(rewards);
+  const same = scored.filter(({ reward }) => Math.abs(reward - middle) <= nearly / 2);
+  if (middle < nearly || middle > 1 - nearly || same.length < leastNear * scored.length) return undefined;
+  return { same, what: `nearly the same reward, ${figure(middle - nearly / 2)} to ${figure(middle + nearly / 2)}` };
 }
 
 /** A judge that is sure gives the same answer the same reward each time. */

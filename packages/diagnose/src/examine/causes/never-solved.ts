@@ -4,7 +4,8 @@ import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
 import { between, meanOf } from '../figures/series.js';
-import { describeNearAnswers } from '../near-answers.js';
+import { describeUnseenEnds } from '../near-answers.js';
+import { rewardsOfTasks } from '../rewards-of-tasks.js';
 import { heldOutChange, outcomeOf, trainingSuccess, type MeasuredSuccess } from '../outcome.js';
 import { percent, nameSetting } from '../words.js';
 
@@ -17,9 +18,9 @@ export const neverSolved: Cause = {
     const success = trainingSuccess(run, 0.5) ?? outcomeOf(run);
     if (success === undefined || success.rate >= lowestSuccess || gains(run)) return undefined;
     const equal = equalShare(run, success.rate);
-    if (equal === undefined || equal.share <= 0.5) return undefined;
+    if (equal === undefined || equal.share <= 0.5 || rewardsOfTasks(run) !== undefined) return undefined;
     const { groupSize } = run.settings;
-    const near = describeNearAnswers(run);
+    const near = describeUnseenEnds(run);
     return {
       summary: `${near === undefined ? '' : `${near} `}The model hardly solves any task: success on ${success.on} is ${formatRate(success.rate, success)}. In ${percent(equal.share)} of the groups ${equal.how} all rewards are equal, so they train nothing.`,
       cure: `${near === undefined ? '' : 'Repair the expected answers or the comparison of the judge first (task_judge.answer.compare, task_judge.answer.ignore_case). '}Use easier tasks (task_reader.difficulty leaves out those that are never solved), imitate successful transcripts first (debug.collect, then ajet sft), put example turns into the prompt, or raise ${nameSetting('rollout.num_repeat', groupSize)}.`,

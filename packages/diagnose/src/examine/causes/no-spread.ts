@@ -4,18 +4,21 @@ import { groupsOf, episodeIds, trainingEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { between, meanOf } from '../figures/series.js';
 import { countGroups, isGood } from '../outcome.js';
+import { rewardsOfTasks } from '../rewards-of-tasks.js';
 import { percent, nameSetting } from '../words.js';
 
 export const noSpread: Cause = {
   name: 'no_spread',
   needs: ['equal_groups', 'success'],
   threshold:
-    'over half of the groups have equal rewards, and the share is 20 points above the one that chance predicts for this success and group size; or over 40% have, and chance would leave half as many in groups of 8',
+    'over half of the groups have equal rewards, and the share is 20 points above the one that chance predicts for this success and group size; or over 40% have, and chance would leave half as many in groups of 8; or 80% have, and groups without any success differ in their reward',
   explains: ['zero_gradients', 'stopped_learning', 'no_gain'],
   look(run) {
     const { equal_groups: equal, success } = run.figures;
     const { groupSize } = run.settings;
     if (equal === undefined || success === undefined || groupSize === undefined || isGood(run)) return undefined;
+    const ofTasks = dependsOnTask(run);
+    if (ofTasks !== undefined) return ofTasks;
     const late = between(equal, 0.5, 1);
     const observed = meanOf(late.values);
     const steps = new Set(late.steps);
@@ -32,6 +35,18 @@ export const noSpread: Cause = {
     };
   },
 };
+
+function dependsOnTask(run: ExaminedRun): Sighting | undefined {
+  const found = rewardsOfTasks(run);
+  if (found === undefined) return undefined;
+  const { groups, equal } = found;
+  return {
+    summary: `The reward depends on the task and not on what the model does: in ${equal.length} of ${groups} groups (${percent(equal.length / groups)}) all episodes have the same reward, which differs from task to task.`,
+    cure: 'Compute the reward from what the episode did. ajet judge --audit shows what the reward pays for.',
+    episodes: episodeIds(equal.flatMap((group) => group.slice(0, 1))),
+    taken: equal.length / groups,
+  };
+}
 
 /** The default of rollout.num_repeat. */
 const usualSize = 8;

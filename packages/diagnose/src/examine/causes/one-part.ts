@@ -1,6 +1,8 @@
 import type { Cause, Sighting } from '../cause.js';
 import {
+  centered,
   comparePreference,
+  explainedShare,
   groupsOf,
   episodeIds,
   leastCompared,
@@ -15,6 +17,8 @@ import { percent } from '../words.js';
 
 /** A part with this share of the spread decides the order of the episodes alone. */
 const leastShare = 0.8;
+/** If too few groups have a success, a part with this share is enough. */
+const aloneShare = 0.9;
 const leastSteps = 20;
 
 export const onePart: Cause = {
@@ -22,7 +26,15 @@ export const onePart: Cause = {
   needs: ['parts'],
   threshold:
     'within groups, one part explains 80% of the differences of the reward. In addition, it is higher for successes in under three quarters of the groups, or another part never paid. With metrics alone: one part explains 80% of the changes from step to step and no longer rises, and another part, which still rises or never paid, explains under 10%',
-  explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
+  explains: [
+    'no_gain',
+    'stopped_learning',
+    'hollow_reward',
+    'length_drift',
+    'lost_variety',
+    'never_solved',
+    'no_spread',
+  ],
   look(run) {
     if (run.episodes !== undefined) return ownerInGroups(run);
     const { reward } = run.figures;
@@ -43,22 +55,22 @@ export const onePart: Cause = {
 function ownerInGroups(run: ExaminedRun): Sighting | undefined {
   if (run.parts.size < 2 || isGood(run)) return undefined;
   const groups = groupsOf(trainingEpisodes(run));
-  const centered = (valueOf: (episode: EpisodeOf) => number): readonly number[] =>
-    groups.flatMap((group) => {
-      const level = meanOf(group.map(valueOf));
-      return group.map((episode) => valueOf(episode) - level);
-    });
-  const reward = centered((each) => each.reward ?? 0);
+  const reward = centered(groups, (each) => each.reward ?? 0);
   const rated = [...run.parts.keys()].map((name) => {
     const partOf = ({ parts }: EpisodeOf): number => parts[name] ?? 0;
-    return { name, share: shareOf(centered(partOf), reward), preference: comparePreference(groups, partOf) };
+    return {
+      name,
+      share: explainedShare(centered(groups, partOf), reward),
+      preference: comparePreference(groups, partOf),
+    };
   });
   const [owner, ...others] = rated.toSorted((left, right) => right.share - left.share);
   const mute = others.toSorted((left, right) => right.preference.agreeing - left.preference.agreeing)[0];
   if (owner === undefined || mute === undefined || owner.share < leastShare) return undefined;
   const isUnknown = owner.preference.compared < leastCompared;
   const [ofOwner, ofMute] = [run.parts.get(owner.name) ?? emptySeries, run.parts.get(mute.name) ?? emptySeries];
-  if (isUnknown ? !hasNeverPaid(ofMute, ofOwner) : !prefersNothing(owner.preference)) return undefined;
+  const isAlone = owner.share >= aloneShare && mute.share < 1 - aloneShare;
+  if (isUnknown ? !hasNeverPaid(ofMute, ofOwner) && !isAlone : !prefersNothing(owner.preference)) return undefined;
   return sight(owner, mute.name, {
     what: 'decides which episode of a group gets more',
     episodes: episodeIds(owner.preference.against),
@@ -78,14 +90,6 @@ function sight(
   };
 }
 
-/** The share of the variance of `whole` that `part` explains. Both have the mean 0. */
-function shareOf(part: readonly number[], whole: readonly number[]): number {
-  const product = (left: readonly number[], right: readonly number[]): number =>
-    left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
-  const [ofPart, ofWhole] = [product(part, part), product(whole, whole)];
-  return ofPart < 1e-12 || ofWhole < 1e-12 ? 0 : product(part, whole) ** 2 / (ofPart * ofWhole);
-}
-
 /**
  * The share of the variance of the reward's steps that a part explains. Differences between steps are compared, so
  * that two parts that both rise are not taken for one.
@@ -101,7 +105,7 @@ function explained(part: FigureSeries, reward: FigureSeries): number {
     part: pair.part - (late[at]?.part ?? 0),
     reward: pair.reward - (late[at]?.reward ?? 0),
   }));
-  return shareOf(
+  return explainedShare(
     steps.map(({ part: change }) => change),
     steps.map(({ reward: change }) => change),
   );

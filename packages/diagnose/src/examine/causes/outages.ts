@@ -12,7 +12,7 @@ export const outages: Cause = {
   needs: ['outages'],
   threshold:
     '5% of the attempts: each is sampled again, is missing from its group, or holds up its step until the judge answers',
-  explains: ['stragglers', 'no_gain'],
+  explains: ['stragglers', 'no_spread', 'zero_gradients', 'stopped_learning', 'failed_episodes', 'no_gain'],
   look: (run) => lostAttempts(run) ?? waitedForJudge(run),
 };
 

@@ -7,16 +7,16 @@ import { figure, nameSetting } from '../words.js';
 
 /** The flat stretch has at least this share of the steps, and at least this many. */
 const leastShare = 0.4;
-const leastSteps = 20;
-/** Over the flat stretch, a run that still learned at a tenth of its earlier pace would have been seen. */
-const pace = 0.1;
+const leastSteps = 10;
+/** Over the flat stretch, a run that still learned at a fifth of its earlier pace would have been seen. */
+const pace = 0.2;
 /** A run that stopped below this success has most of its tasks still to learn. */
 const lowSuccess = 0.6;
 
 export const stoppedLearning: Cause = {
   name: 'stopped_learning',
   needs: ['reward'],
-  threshold: 'flat for 40% of the run: even the upper end of its 95% interval is under a tenth of the earlier pace',
+  threshold: 'flat for 40% of the run: even the upper end of its 95% interval is under a fifth of the earlier pace',
   explains: ['no_gain'],
   look(run) {
     const series = run.figures.success ?? run.figures.reward;
@@ -34,6 +34,9 @@ export const stoppedLearning: Cause = {
   },
 };
 
+/** A smaller rise is not worth mentioning. */
+const leastGain = (level: number, noise: number): number => Math.max(3 * noise, 0.03 * Math.abs(level));
+
 type Flat = { readonly step: number; readonly steps: number; readonly from: number; readonly level: number };
 
 /** The longest flat stretch at the end. Undefined if there is none, or nothing was learned before it. */
@@ -47,7 +50,8 @@ function findFlat(series: FigureSeries): Flat | undefined {
     const gain = changeBetween(series, { from: between(series, 0, Math.min(at, 0.05)), to: tail, noise });
     const [start = 0, first = 0, last = 0] = [series.steps[0], tail.steps[0], tail.steps.at(-1)];
     const line = fitSlope(tail, noise);
-    if (gain === undefined || line === undefined || !rises(gain) || gain.difference < 3 * noise) continue;
+    if (gain === undefined || line === undefined || !rises(gain) || gain.difference < leastGain(gain.after, noise))
+      continue;
     const earlier = gain.difference / Math.max(1, first - start);
     if (line.high < pace * earlier && head.values.length > 0 && isLevel(tail, noise))
       return {

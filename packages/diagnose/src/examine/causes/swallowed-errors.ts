@@ -4,16 +4,17 @@ import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { percent } from '../words.js';
 
 const leastShare = 0.05;
-/** A tool that fails more often than it works is broken. With fewer errors, the model may learn to avoid them. */
-const leastErrors = 0.5;
+/** With fewer errors, the model may learn to avoid them. */
+const leastErrors = 0.25;
 const leastResults = 20;
 
 export const manySwallowedErrors: Cause = {
   name: 'swallowed_errors',
   needs: ['episodes'],
   threshold:
-    '5% of the training episodes have a failed call: their reward is for the reaction to an error; or over half of the results of tools are errors, although the calls were right',
-  explains: ['never_solved', 'no_gain', 'no_spread', 'zero_gradients'],
+    '5% of the training episodes have a failed call: their reward is for the reaction to an error; or over a quarter of the results of tools in the last half of the run are errors, although the calls were right',
+  explains: ['never_solved', 'no_gain', 'no_spread', 'zero_gradients', 'stopped_learning'],
+  explainsFrom: 0.2,
   look: (run) => failedCalls(run) ?? failedTools(run),
 };
 
@@ -33,7 +34,7 @@ function failedCalls(run: ExaminedRun): Sighting | undefined {
 const errorsOf = ({ toolErrors, badCalls }: EpisodeOf): number => Math.max(0, toolErrors - badCalls);
 
 function failedTools(run: ExaminedRun): Sighting | undefined {
-  const all = trainingEpisodes(run);
+  const all = trainingEpisodes(run, 0.5);
   const sum = (valueOf: (episode: EpisodeOf) => number): number =>
     all.reduce((total, episode) => total + valueOf(episode), 0);
   const [results, errors] = [sum(({ toolResults }) => toolResults), sum(errorsOf)];

@@ -9,7 +9,15 @@ export const templateForks: Cause = {
   name: 'template_forks',
   needs: ['episodes'],
   threshold: 'half of the answers after the first of an episode: each branch is computed separately',
-  explains: [],
+  explains: [
+    'never_solved',
+    'no_spread',
+    'zero_gradients',
+    'stopped_learning',
+    'lost_variety',
+    'no_gain',
+    'stragglers',
+  ],
   look(run) {
     const all = trainingEpisodes(run).filter(({ answers }) => answers > 1);
     const later = all.reduce((sum, { answers }) => sum + answers - 1, 0);

@@ -50,6 +50,7 @@ export const toolsRefused: Cause = {
   needs: ['episodes'],
   threshold: 'a fifth of the tool calls in the last half of the run cannot be used',
   explains: ['never_solved', 'no_spread', 'no_gain', 'stopped_learning', 'format_not_met', 'zero_gradients'],
+  explainsFrom: 0.4,
   look(run) {
     if (isGood(run)) return undefined;
     const late = trainingEpisodes(run, 0.5);

@@ -13,7 +13,7 @@ export const zeroGradients: Cause = {
     if (norms === undefined || isGood(run)) return undefined;
     const late = between(norms, 0.5, 1);
     const share = late.values.filter((value) => value === 0).length / late.values.length;
-    if (late.values.length < 5 || share <= 0.5) return undefined;
+    if (late.values.length < 3 || share <= 0.5) return undefined;
     const why =
       equal === undefined
         ? 'The rewards of each group are probably equal.'

@@ -65,7 +65,10 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
 
 /** The tokens of an episode are not read: its row has their hash. */
 async function readStep(index: EpisodeIndex, step: number): Promise<readonly EpisodeOf[]> {
-  const rows = await index.rowsOf(step);
+  // Later places of an evaluation are sampled with the settings of training.
+  const rows = (await index.rowsOf(step)).filter(
+    ({ phase, repeat_index: place }) => phase === 'train' || place < index.keys.valPassN,
+  );
   const heads = await index.readHeads(
     step,
     rows.filter(({ phase }) => phase === 'train'),

@@ -10,9 +10,12 @@ export function readExaminedSettings(configYaml: string): ExaminedSettings {
   const numbers = {
     groupSize: at('rollout.num_repeat'),
     temperature: at('rollout.temperature'),
+    topP: at('rollout.top_p'),
+    topK: at('rollout.top_k'),
     rate: at('trainer_common.optim.lr'),
     answerLimit: at('rollout.max_response_length_in_one_turn'),
     contextLimit: at('rollout.max_model_len'),
+    klCoefficient: at('trainer_common.kl_loss_coef'),
     entropyCoefficient: at('trainer_common.entropy_coeff'),
     clip: at('trainer_common.clip_ratio_high'),
   };
