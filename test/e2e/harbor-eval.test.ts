@@ -66,6 +66,7 @@ ajet:
       writeFileSync(path.join(folder, 'job.yaml'), yaml);
       const hosted = ['--backbone=debug', `debug.base_url=${baseUrl}`, 'debug.api_key=k', 'debug.model=m'];
       const { stdout, stderr } = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--json', ...hosted]);
+      expect(stdout, stderr).not.toBe('');
       const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
       expect(result, stderr).toMatchObject({
         success: 0.5,

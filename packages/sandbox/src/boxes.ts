@@ -4,3 +4,4 @@ export { boxEngines, callEngine, findBoxEngine, type BoxEngine, type BoxEngineNa
 export { type ExecOptions, type ExecResult } from './box/exec-in-box.js';
 export { listBoxes, removeLeftBoxes } from './box/labels.js';
 export { cleanArchive, listArchive, packFolder, readOnlyFile, TooLarge, type Leaves } from './box/tar.js';
+export { findWorkingEngine } from './box/working-engine.js';

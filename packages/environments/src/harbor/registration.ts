@@ -30,15 +30,15 @@ export const harbor = defineEnvironment({
     ),
   }),
   async open({ engine, commandTimeout, outputChars, boxLife, ...section }) {
-    const [{ boxEngines, findBoxEngine }, { openHarbor }] = await Promise.all([
+    const [{ boxEngines, findWorkingEngine }, { openHarbor }] = await Promise.all([
       import('@agentjet/sandbox/boxes'),
       import('./harbor-environment.js'),
     ]);
-    const found = findBoxEngine(engine === 'auto' ? boxEngines : [engine]);
+    const found = await findWorkingEngine(engine === 'auto' ? boxEngines : [engine]);
     if (typeof found === 'string')
       throw new ConfigError(
         'no_engine',
-        `environment.protocol is harbor, which needs podman or docker: ${found}. Install one of them and start it.`,
+        `environment.protocol is harbor, which needs podman or docker. ${found}.`,
       );
     return openHarbor({
       ...section,

@@ -9,6 +9,7 @@ import { prepareImage } from './build-image.js';
 import { findBoxEngine } from './engine.js';
 import { removeLeftBoxes } from './labels.js';
 import { cleanArchive, listArchive, packFile, packFolder, readOnlyFile } from './tar.js';
+import { findWorkingEngine } from './working-engine.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'boxes-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -159,6 +160,35 @@ it.skipIf(process.platform === 'win32')('finds an engine that answers, or says w
   expect(findBoxEngine(['docker', 'podman'], [place])).toBe(
     'docker is not installed; podman does not work: cannot connect',
   );
+});
+
+describe.skipIf(process.platform === 'win32')('an engine that works', () => {
+  const rlimits = 'error setting rlimit type 7: operation not permitted: OCI permission denied';
+
+  it('has started a container once', async () => {
+    const { engine, calls } = scriptEngine(folder);
+    const place = path.dirname(engine.program);
+    const found = await Promise.all([1, 2].map(() => findWorkingEngine(['podman'], [place])));
+    expect(found).toEqual([engine, engine]);
+    const verbs = calls().map((call) => call.split(' ')[0]);
+    expect(verbs.sort()).toEqual(['image', 'import', 'info', 'info', 'run']);
+    expect(calls().at(-1)).toMatch(/--network none --pids-limit 4096 \S+ \/start$/);
+  });
+
+  it('is refused with its own words and the repair if it starts nothing, and asked again later', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const place = path.dirname(engine.program);
+    on('run', `echo "a warning\nError: ${rlimits}" >&2; exit 126`);
+    const problem = await findWorkingEngine(['podman', 'docker'], [place]);
+    expect(problem).toContain(`podman cannot start a container: Error: ${rlimits}.`);
+    expect(problem).toContain('default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]');
+    expect(problem).toContain('CONTAINERS_CONF');
+    expect(problem).toContain('docker is not installed');
+    on('run', 'echo "something else" >&2; exit 125');
+    expect(await findWorkingEngine(['podman'], [place])).toContain('something else. `podman run --rm localhost/');
+    on('run', 'echo "exec /start: exec format error" >&2; exit 1');
+    expect(await findWorkingEngine(['podman'], [place])).toEqual(engine);
+  });
 });
 
 describe.skipIf(process.platform === 'win32')('an archive', () => {
