@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type ApiRoute, toApiError, ApiError } from '@agentjet/chat-completions';
 import { toErrorMessage } from '@agentjet/core';
-import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
+import { serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
 import { apis, findApi, findModelForm } from './apis.js';
@@ -11,13 +11,16 @@ import { checkNesting } from './check-nesting.js';
 import { noteRefusals } from './note-refusals.js';
 import { decodeBody, readBody } from './read-body.js';
 import { refuse } from './refuse.js';
-import { type EndpointSession, SessionStore } from './session.js';
+import { openRoute, type RouteBindings } from './open-route.js';
+import { type EndpointSession, otherEpisode, SessionStore } from './session.js';
 
 export type EndpointOptions = Partial<Timing> & {
   /** Default: the loopback address. */
   readonly hostname?: string;
   /** 0 picks a free port. */
   readonly port?: number;
+  /** The address that agents are given, such as `http://10.0.0.5:8710/v1`. Default: the one that it listens on. */
+  readonly publicUrl?: string;
   /**
    * The maximum size of a request body. A longer body gets status 413. Default: 8 MiB, several times the longest prompt
    * of today's models.
@@ -33,14 +36,20 @@ export interface EndpointServer extends EndpointHost {
 /** Resolves once the server listens. Rejects with the system's error if the port is not available. */
 export async function startEndpointServer(options: EndpointOptions = {}): Promise<EndpointServer> {
   const sessions = new SessionStore();
-  const { baseUrl, close } = await listenAt((context) => sessions.authenticate(readKey(context)), options);
+  const listening = await listenAt((context) => {
+    const session = sessions.authenticate(readKey(context));
+    const only = context.env.onlyEpisode;
+    if (only !== undefined && only !== session.episodeId) throw otherEpisode();
+    return session;
+  }, options);
   return {
     open: (registration) => ({
-      baseUrl,
+      baseUrl: options.publicUrl ?? listening.baseUrl,
       apiKey: sessions.open(registration),
       model: registration.model.name,
+      openRoute: () => openRoute(listening.fetch, registration.episodeId),
     }),
-    close,
+    close: listening.close,
   };
 }
 
@@ -59,9 +68,9 @@ export function createAgentApp(
 }
 
 /** Returns the session that a request may reach. Throws ApiError if there is none. */
-export type Authenticate = (context: Context) => EndpointSession | Promise<EndpointSession>;
+export type Authenticate = (context: Context<{ Bindings: RouteBindings }>) => EndpointSession | Promise<EndpointSession>;
 
-type Listening = { readonly baseUrl: string; readonly close: () => Promise<void> };
+type Listening = { readonly baseUrl: string; readonly fetch: App['fetch']; readonly close: () => Promise<void> };
 
 /** Starts an HTTP server with all APIs. Rejects with the system's error if the port is not available. */
 export async function listenAt(authenticate: Authenticate, options: EndpointOptions): Promise<Listening> {
@@ -71,6 +80,7 @@ export async function listenAt(authenticate: Authenticate, options: EndpointOpti
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   return {
+    fetch: app.fetch,
     baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`,
     close: () => stop(server),
   };
@@ -85,7 +95,7 @@ const patience = 8;
 /** How long an idle connection stays open. */
 const idleMs = 10 * 60_000;
 
-type App = Hono<{ Bindings: HttpBindings }>;
+type App = Hono<{ Bindings: RouteBindings }>;
 
 function listen(app: App, hostname: string, port: number): Promise<ServerType> {
   return new Promise((resolve, reject) => {
@@ -147,8 +157,8 @@ function createEndpointApp(
     );
   };
   for (const path of new Set(apis.flatMap(({ models }) => models?.paths ?? []))) {
-    const nameOf = async (context: Context): Promise<string> => (await authenticate(context)).model.name;
-    const formOf = (context: Context) => findModelForm(path, (header) => context.req.header(header) !== undefined);
+    const nameOf = async (context: EndpointContext): Promise<string> => (await authenticate(context)).model.name;
+    const formOf = (context: EndpointContext) => findModelForm(path, (header) => context.req.header(header) !== undefined);
     app.get(path, async (context) => Response.json(formOf(context)?.list(await nameOf(context))));
     app.get(`${path}/*`, async (context) => Response.json(formOf(context)?.show(await nameOf(context))));
   }
@@ -198,7 +208,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-type EndpointContext = Context<{ Bindings: HttpBindings }>;
+type EndpointContext = Context<{ Bindings: RouteBindings }>;
 
 function respondError(
   context: EndpointContext,

@@ -112,6 +112,15 @@ function unknownKey(): ApiError {
   );
 }
 
+/** For a key that is valid, but was given to another episode. */
+export function otherEpisode(): ApiError {
+  return new ApiError(
+    401,
+    'other_episode',
+    'The API key belongs to another episode. Use the apiKey that asOpenAIEndpoint() returned for this episode.',
+  );
+}
+
 export function endedEpisode(): ApiError {
   return new ApiError(410, 'episode_ended', 'The episode of this API key has ended; its model answers no more calls.');
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { ChatModel, Engine, Sample, Task, TurnReward, Verdict, WorkflowOutput } from '@agentjet/core';
 import type {
   AgentIdentity,
@@ -74,7 +75,23 @@ export type SpanRecord = {
 };
 
 /** The settings for an OpenAI-compatible client. `baseUrl` ends in `/v1`. */
-export type OpenAIEndpoint = { readonly baseUrl: string; readonly apiKey: string; readonly model: string };
+export type OpenAIEndpoint = {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly model: string;
+  /** Opens a way to this endpoint that uses no network. `session.connect` needs it. */
+  readonly openRoute?: () => EndpointRoute;
+};
+
+/** A way to an endpoint for the agents of one episode, over streams. */
+export interface EndpointRoute {
+  /** Serves HTTP to the client at the other end of the stream. Only keys of this episode are valid. */
+  accept(stream: Duplex): void;
+  /** The time in which at least one request was being answered. */
+  waitedMs(): number;
+  /** Breaks all connections. */
+  close(): void;
+}
 
 /** Serves ChatModels over HTTP. It must already be listening when a tuner gets it. */
 export interface EndpointHost {

@@ -1,6 +1,7 @@
 export type {
   CallCounts,
   EndpointHost,
+  EndpointRoute,
   EndpointRegistration,
   Episode,
   ModelOptions,

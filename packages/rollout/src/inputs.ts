@@ -5,6 +5,8 @@ export {
   type Observation,
   type OpenSession,
   type OpenSessionOptions,
+  type ProgramOrder,
+  type ProgramResult,
   type Session,
   type StepResult,
   type ToolResult,
@@ -30,3 +32,4 @@ export { checkTask, createTaskReader, type TaskInput, type TaskReader, type Task
 export type { SourceCard, TaskTable } from './tasks/task-table.js';
 export type { DroppedTasks, SideCard, TasksCard } from './tasks/tasks-card.js';
 export { parseWorkflowSource, Workflow, type WorkflowSource } from './workflow.js';
+export type { EndpointRoute, OpenAIEndpoint } from './contract.js';

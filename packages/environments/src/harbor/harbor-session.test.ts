@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EnvironmentError, EnvironmentOutage } from '@agentjet/core';
 import { SandboxError } from '@agentjet/sandbox';
-import { listArchive, packFolder, type Box, type ExecOptions, type ExecResult } from '@agentjet/sandbox/boxes';
+import { listArchive, NoLanguage, packFolder, type Box, type ExecOptions, type ExecResult } from '@agentjet/sandbox/boxes';
 import { afterAll, describe, expect, it } from 'vitest';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import { readHarborTask } from './read-task.js';
@@ -67,6 +67,9 @@ class MemoryBox implements Box {
   isRunning = async (): Promise<boolean> => true;
   stop = async (): Promise<void> => void this.log.push('stop');
   restart = async (): Promise<void> => void this.log.push('restart');
+  forward: Box['forward'] = async () => {
+    throw new NoLanguage('unavailable', 'none');
+  };
   remove = async (): Promise<void> => void this.log.push('remove');
 }
 

@@ -1,8 +1,17 @@
 import { EnvironmentError, type Verdict } from '@agentjet/core';
-import type { Observation, Session, ToolResult } from '@agentjet/rollout/inputs';
+import type {
+  Observation,
+  OpenAIEndpoint,
+  ProgramOrder,
+  ProgramResult,
+  Session,
+  ToolResult,
+} from '@agentjet/rollout/inputs';
 import type { Box, BoxEngine } from '@agentjet/sandbox/boxes';
 import { asOutage, type HarborMachine } from './harbor-machine.js';
 import type { HarborTask } from './read-task.js';
+import { ModelRoutes } from './model-routes.js';
+import { runProgram } from './run-program.js';
 import { runTool, toolSpecs } from './tools.js';
 import { verify } from './verify.js';
 
@@ -29,6 +38,7 @@ export class HarborSession implements Session {
   readonly #settings: HarborSettings;
   readonly #over = new AbortController();
   readonly #boxes: Box[];
+  readonly #routes: ModelRoutes;
   readonly #openedAt = performance.now();
   #spentMs = 0;
   #verdict: Promise<Verdict> | undefined;
@@ -45,14 +55,12 @@ export class HarborSession implements Session {
     this.#episodeId = episodeId;
     this.#settings = settings;
     this.#boxes = [machine.box];
+    this.#routes = new ModelRoutes(machine.box, task.name);
     this.observation = observationOf(task, machine);
   }
 
   call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
-    if (this.#closing !== undefined || this.#verdict !== undefined)
-      throw new EnvironmentError('closed', `The session of task ${this.#task.name} is over. Open another one.`);
-    const secondsLeft = this.#secondsLeft();
-    if (secondsLeft !== null && secondsLeft <= 0) throw timeIsOver(this.#task);
+    const secondsLeft = this.#requireTime();
     const beganAt = performance.now();
     try {
       return await asOutage(this.#engine.name, () =>
@@ -69,7 +77,39 @@ export class HarborSession implements Session {
     }
   };
 
+  connect = (endpoint: OpenAIEndpoint): Promise<OpenAIEndpoint> => {
+    this.#requireTime();
+    return asOutage(this.#engine.name, () => this.#routes.open(endpoint));
+  };
+
+  /** Runs a program as the agent. The time in which it waits for the model counts only if the settings say so. */
+  run = async (order: ProgramOrder): Promise<ProgramResult> => {
+    const secondsLeft = this.#requireTime();
+    const { countModelTime, outputCharacters } = this.#settings;
+    const beganAt = performance.now();
+    const waitedBefore = this.#routes.waitedMs();
+    const spentMs = (): number =>
+      performance.now() - beganAt - (countModelTime ? 0 : this.#routes.waitedMs() - waitedBefore);
+    try {
+      return await asOutage(this.#engine.name, () =>
+        Promise.race([
+          runProgram(order, {
+            ...this.#machine,
+            outputCharacters,
+            user: this.#task.agent.user,
+            msLeft: secondsLeft === null ? null : () => secondsLeft * 1000 - spentMs(),
+            signal: this.#over.signal,
+          }),
+          this.#routes.broken,
+        ]),
+      );
+    } finally {
+      this.#spentMs += spentMs();
+    }
+  };
+
   evaluate = (): Promise<Verdict> => {
+    this.#routes.close();
     this.#verdict ??= verify({
       engine: this.#engine,
       task: this.#task,
@@ -90,10 +130,20 @@ export class HarborSession implements Session {
 
   async #close(): Promise<void> {
     this.#over.abort(new EnvironmentError('closed', 'The session was closed.'));
+    this.#routes.close();
     await this.#verdict?.catch(() => undefined);
     const removed = await Promise.allSettled(this.#boxes.map((box) => box.remove()));
     const failed = removed.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+  }
+
+  /** Returns the time that the agent has left. Throws EnvironmentError if the session or this time is over. */
+  #requireTime(): number | null {
+    if (this.#closing !== undefined || this.#verdict !== undefined)
+      throw new EnvironmentError('closed', `The session of task ${this.#task.name} is over. Open another one.`);
+    const secondsLeft = this.#secondsLeft();
+    if (secondsLeft !== null && secondsLeft <= 0) throw timeIsOver(this.#task);
+    return secondsLeft;
   }
 
   #secondsLeft(): number | null {

@@ -7,6 +7,7 @@ import {
   type Registration,
   type z,
 } from '@agentjet/core';
+import type { OpenAIEndpoint } from '../contract.js';
 
 /** A world that agents act in: a program in this process or a server. Each episode acts in a session of it. */
 export interface Environment {
@@ -51,6 +52,10 @@ export interface Session {
   readonly tools: readonly ToolSpec[];
   step?(action: Action): Promise<StepResult>;
   call?(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>;
+  /** Lets programs inside of the environment reach the endpoint, and returns the address that they use. */
+  connect?(endpoint: OpenAIEndpoint): Promise<OpenAIEndpoint>;
+  /** Runs a program inside of the environment to its end. */
+  run?(order: ProgramOrder): Promise<ProgramResult>;
   /** Scores what the agent has done so far. */
   evaluate?(): Promise<Verdict>;
   /** Ends the session and all of its running calls. A second call does nothing. */
@@ -90,8 +95,26 @@ export type ToolResult = {
   readonly isError?: boolean;
 };
 
+/** A program, such as a coding agent, that runs inside of an environment. */
+export type ProgramOrder = {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Contents of files, by their absolute paths in the environment. They are written before the program starts. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+};
+
+export type ProgramResult = {
+  /** Null if a signal or the time limit ended the program. */
+  readonly status: number | null;
+  /** What it printed. The middle of a long output is left out. */
+  readonly output: string;
+  /** True if the agent's time was over. */
+  readonly isOutOfTime: boolean;
+};
+
 /** A session from `tuner.openEnvironment`. It has every method, and it ends with its episode. */
-export type OpenSession = Required<Pick<Session, 'observation' | 'tools' | 'step' | 'call' | 'evaluate'>> & {
+export type OpenSession = Required<Pick<Session, 'observation' | 'tools' | 'step' | 'call' | 'connect' | 'run' | 'evaluate'>> & {
   close(): Promise<void>;
 };
 

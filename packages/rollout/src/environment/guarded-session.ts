@@ -9,7 +9,17 @@ import {
   showValue,
   type Verdict,
 } from '@agentjet/core';
-import type { Action, Observation, OpenSession, Session, StepResult, ToolResult } from './environment.js';
+import type { OpenAIEndpoint } from '../contract.js';
+import type {
+  Action,
+  Observation,
+  OpenSession,
+  ProgramOrder,
+  ProgramResult,
+  Session,
+  StepResult,
+  ToolResult,
+} from './environment.js';
 
 /**
  * Wraps a session for a workflow. Calls run one at a time, in order. If a call takes too long or gets lost, the session
@@ -30,7 +40,7 @@ export type GuardOptions = {
   readonly span: <T>(name: string, work: () => T) => T;
 };
 
-const methods = ['step', 'call', 'evaluate'] as const;
+const methods = ['step', 'call', 'connect', 'run', 'evaluate'] as const;
 type Method = (typeof methods)[number];
 
 export class GuardedSession implements OpenSession {
@@ -71,6 +81,20 @@ export class GuardedSession implements OpenSession {
     );
   };
 
+  connect = (endpoint: OpenAIEndpoint): Promise<OpenAIEndpoint> => {
+    const { connect } = this.#session;
+    return this.#run('connect', connect, async () => (await connect?.call(this.#session, endpoint)) ?? endpoint);
+  };
+
+  run = (order: ProgramOrder): Promise<ProgramResult> => {
+    const { run } = this.#session;
+    return this.#run('run', run, async () => {
+      const result = await run?.call(this.#session, order);
+      if (result === undefined) throw badAnswer(this.#options.name, 'the result of a program', result, '{ status }');
+      return result;
+    });
+  };
+
   evaluate = (): Promise<Verdict> => {
     const { evaluate } = this.#session;
     return this.#run('evaluate', evaluate, async () => {
@@ -105,7 +129,8 @@ export class GuardedSession implements OpenSession {
       );
     if (method !== 'evaluate') this.#verdict = undefined;
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(tooLong(method, name, timeoutMs)), timeoutMs);
+    const timer =
+      timeoutMs === null ? undefined : setTimeout(() => limit.abort(tooLong(method, name, timeoutMs)), timeoutMs);
     try {
       return await span(`environment.${method}`, () => rejectOnAbort(rejectOnAbort(work(), limit.signal), signal));
     } catch (error) {
@@ -115,7 +140,9 @@ export class GuardedSession implements OpenSession {
     }
   }
 
-  #timeoutOf(method: Method): number {
+  /** A program has no limit of a call. It ends with its episode, or when the environment ends it. */
+  #timeoutOf(method: Method): number | null {
+    if (method === 'run') return null;
     const { callTimeoutMs, evaluateTimeoutMs = callTimeoutMs } = this.#options;
     return method === 'evaluate' ? evaluateTimeoutMs : callTimeoutMs;
   }
@@ -148,6 +175,8 @@ function unsupported(method: Method, session: Session, name: string): ConfigErro
   const has = methods.filter((each) => session[each] !== undefined);
   const advice = {
     step: 'Steps are for environments of the protocols agentjet, openenv and appworld, and for objects with a method step.',
+    connect: 'Programs run inside of environments of the protocol harbor.',
+    run: 'Programs run inside of environments of the protocol harbor.',
     call: 'Tools are for environments of the protocols mcp and openenv, and for objects with a method call.',
     evaluate:
       'Score the episode with another judge or in the workflow, or name a tool that scores it if the protocol is mcp.',

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import { forgetImage } from './build-image.js';
 import { askEngine, callEngine, checkRoom, endClient, spawnClient, type BoxEngine } from './engine.js';
 import { envArguments, execInBox, type ExecOptions, type ExecResult } from './exec-in-box.js';
+import { forwardPort, type ForwardedPort } from './forward-port.js';
+import { forwarderCommand } from './forwarders.js';
 import { labelArguments, ownLabels } from './labels.js';
 import { removeBox } from './remove-box.js';
 
@@ -33,6 +35,11 @@ export type BoxOptions = {
 export interface Box {
   readonly name: string;
   exec(command: readonly string[], options: ExecOptions): Promise<ExecResult>;
+  /**
+   * Opens a free port of the loopback address inside of the box, and calls `accept` with each connection to it. Nothing
+   * else of this machine can be reached through it. Rejects with NoLanguage if the image cannot run a forwarder.
+   */
+  forward(accept: (stream: Duplex) => void): Promise<ForwardedPort>;
   /** Unpacks an archive in `folder`, which must exist. */
   copyIn(archive: Readable, folder: string): Promise<void>;
   /** Returns an archive of a file or folder, or null if the box does not have it. Also works after `stop`. */
@@ -116,6 +123,11 @@ class EngineBox implements Box {
       throw new SandboxError('failed', `The box ${this.name} ended while a command was running in it.`);
     checkRoom(this.#engine);
     return result;
+  }
+
+  forward(accept: (stream: Duplex) => void): Promise<ForwardedPort> {
+    const args = ['exec', '-i', '--user', '0', '--workdir', '/', this.name, ...forwarderCommand()];
+    return forwardPort(spawnClient(this.#engine, args, { hasInput: true }), accept);
   }
 
   async copyIn(archive: Readable, folder: string): Promise<void> {

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { scriptEngine } from '../testing/scripted-engine.js';
+import { openBox } from './box.js';
+import { spawnClient } from './engine.js';
+import { forwardPort, NoLanguage } from './forward-port.js';
+import { forwarderCommand, type ForwarderLanguage } from './forwarders.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'forward-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Answers with the body of the request, in pieces. */
+const echo = createServer((request, response) => {
+  request.on('data', (piece: Buffer) => response.write(piece));
+  request.on('end', () => response.end());
+});
+const accept = (stream: unknown): void => void echo.emit('connection', stream);
+
+/** Runs a forwarder on this machine in the place of a box. */
+function forward(language: ForwarderLanguage) {
+  const { engine } = scriptEngine(folder);
+  const args = ['exec', '-i', 'box', ...forwarderCommand([language])];
+  return forwardPort(spawnClient(engine, args, { hasInput: true }), accept);
+}
+
+const has = (program: string): boolean => spawnSync(program, ['--version']).status === 0;
+
+describe.skipIf(process.platform === 'win32').each(['python3', 'node', 'perl'] as const)('a forwarder in %s', (name) => {
+  it.skipIf(!has(name))('carries many connections at once, byte for byte, until it is closed', async () => {
+    const { port, close } = await forward(name);
+    const bodies = [...Array.from({ length: 6 }, (_, index) => randomBytes(2 ** (index * 4)))];
+    const answers = bodies.map(async (body) => {
+      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
+      return Buffer.from(await response.arrayBuffer());
+    });
+    for (const [index, answer] of (await Promise.all(answers)).entries())
+      expect(answer.equals(bodies[index] ?? Buffer.alloc(0))).toBe(true);
+    close();
+    await expect.poll(() => fetch(`http://127.0.0.1:${port}/`).catch(() => 'closed')).toBe('closed');
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('a port of a box', () => {
+  it('breaks with the engine', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, { image: 'i', networks: ['none'], lifeSeconds: 60 });
+    on('exec', 'echo "container state improper" >&2; exit 125');
+    await expect(box.forward(accept)).rejects.toThrow('A port of a box broke off: container state improper');
+    on('exec', 'printf "\\000\\000\\000\\000\\000\\000\\000\\001\\067"; exit 137');
+    const { port, broken } = await box.forward(accept);
+    expect(port).toBe(7);
+    await expect(broken).rejects.toThrow('broke off');
+  });
+
+  it('needs a language in the image', async () => {
+    const { engine } = scriptEngine(folder);
+    const client = spawnClient(engine, ['exec', 'box', ...forwarderCommand([])], { hasInput: true });
+    await expect(forwardPort(client, accept)).rejects.toBeInstanceOf(NoLanguage);
+  });
+});

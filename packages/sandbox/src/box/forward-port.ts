@@ -1,0 +1,120 @@
+import { Duplex, type Writable } from 'node:stream';
+import { SandboxError } from '../code-runner.js';
+import { exitOf, lastLine } from '../process/watch-limits.js';
+import type { spawnClient } from './engine.js';
+import { noLanguage } from './forwarders.js';
+
+/** A port of the loopback address inside of a box. Its connections arrive here as streams, without any network. */
+export type ForwardedPort = {
+  readonly port: number;
+  /** Rejects with SandboxError if the port breaks before it is closed. */
+  readonly broken: Promise<never>;
+  readonly close: () => void;
+};
+
+/** The image of a box has no language that a forwarder is written in. */
+export class NoLanguage extends SandboxError {}
+
+const startSeconds = 60;
+
+type Client = ReturnType<typeof spawnClient>;
+
+/** Waits until the forwarder that `client` runs listens. Calls `accept` with each connection. */
+export async function forwardPort(client: Client, accept: (stream: Duplex) => void): Promise<ForwardedPort> {
+  const streams = new Map<number, FramedStream>();
+  let isClosed = false;
+  let said = '';
+  client.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
+  const started = new Promise<number>((resolve) =>
+    readFrames(client, (id, bytes) => {
+      if (id === 0) return resolve(Number(bytes.toString()));
+      let stream = streams.get(id);
+      if (stream === undefined && bytes.length > 0) {
+        stream = new FramedStream(id, client.stdin);
+        stream.once('close', () => streams.delete(id));
+        streams.set(id, stream);
+        accept(stream);
+      }
+      stream?.push(bytes.length === 0 ? null : bytes);
+    }),
+  );
+  const broken = exitOf(client).then((): never => {
+    for (const stream of streams.values()) stream.destroy();
+    if (said.includes(noLanguage))
+      throw new NoLanguage('unavailable', 'The image has none of python3, node and perl, so no port can be forwarded.');
+    const why = lastLine(said) || 'its client ended';
+    throw new SandboxError('failed', isClosed ? 'The port was closed.' : `A port of a box broke off: ${why}`);
+  });
+  broken.catch(() => undefined);
+  const close = (): void => {
+    isClosed = true;
+    client.kill('SIGKILL'); // the forwarder ends with its standard input
+  };
+  const timer = setTimeout(close, startSeconds * 1000);
+  try {
+    return { port: await Promise.race([started, broken]), broken, close };
+  } catch (error) {
+    close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const headBytes = 8;
+
+function readFrames({ stdout }: Client, onFrame: (id: number, bytes: Buffer) => void): void {
+  let parts: Buffer[] = [];
+  let held = 0;
+  let wanted = headBytes;
+  stdout.on('data', (chunk: Buffer) => {
+    parts.push(chunk);
+    held += chunk.length;
+    if (held < wanted) return;
+    let rest = Buffer.concat(parts);
+    for (wanted = headBytes; rest.length >= headBytes; wanted = headBytes) {
+      wanted = headBytes + rest.readUInt32BE(4);
+      if (rest.length < wanted) break;
+      onFrame(rest.readUInt32BE(0), rest.subarray(headBytes, wanted));
+      rest = rest.subarray(wanted);
+    }
+    parts = [rest];
+    held = rest.length;
+  });
+}
+
+/** One connection. What is written to it becomes frames. */
+class FramedStream extends Duplex {
+  readonly #id: number;
+  readonly #out: Writable;
+
+  constructor(id: number, out: Writable) {
+    super({ allowHalfOpen: true });
+    this.#id = id;
+    this.#out = out;
+  }
+
+  override _read(): void {
+    // frames are pushed as they arrive
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#send(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#send(Buffer.alloc(0), done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    if (!this.writableFinished) this.#send(Buffer.alloc(0), () => undefined);
+    done(error);
+  }
+
+  #send(bytes: Buffer, done: (error?: Error | null) => void): void {
+    const head = Buffer.alloc(headBytes);
+    head.writeUInt32BE(this.#id, 0);
+    head.writeUInt32BE(bytes.length, 4);
+    this.#out.write(Buffer.concat([head, bytes]), (error) => done(error ?? null));
+  }
+}
