@@ -43,6 +43,10 @@ export type SwarmRunFlags = {
   readonly task?: string;
   readonly reward?: string;
   readonly folder?: string;
+  readonly inside?: boolean;
+  readonly endpointHost?: string;
+  readonly endpointPort?: string;
+  readonly endpointUrl?: string;
   readonly agent?: string;
   readonly timeout?: string;
   readonly untrained?: readonly string[];
@@ -138,6 +142,10 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
       'for a program: the last line of its output is the reward; default: 1 if the program exits with 0',
     )
     .option('--folder <folder>', 'for a program: folder that is copied for each episode and is its working directory')
+    .option('--inside', 'for a program: run it inside of the environment of its task, such as a container of Harbor')
+    .option('--endpoint-host <address>', 'where agents reach their model on this machine; default: 127.0.0.1')
+    .option('--endpoint-port <number>', 'its port; default: a free one')
+    .option('--endpoint-url <url>', 'the address of it that agents get, if they run on other machines')
     .option('--agent <name>', 'for a program: its name in the records; default: agent')
     .option('--timeout <seconds>', 'for a program: time limit, after which the episode fails; default: 1800')
     .option('--untrained <patterns...>', 'for a program: models whose answers are not trained, such as *haiku*')

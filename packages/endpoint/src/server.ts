@@ -68,7 +68,9 @@ export function createAgentApp(
 }
 
 /** Returns the session that a request may reach. Throws ApiError if there is none. */
-export type Authenticate = (context: Context<{ Bindings: RouteBindings }>) => EndpointSession | Promise<EndpointSession>;
+export type Authenticate = (
+  context: Context<{ Bindings: RouteBindings }>,
+) => EndpointSession | Promise<EndpointSession>;
 
 type Listening = { readonly baseUrl: string; readonly fetch: App['fetch']; readonly close: () => Promise<void> };
 
@@ -158,7 +160,8 @@ function createEndpointApp(
   };
   for (const path of new Set(apis.flatMap(({ models }) => models?.paths ?? []))) {
     const nameOf = async (context: EndpointContext): Promise<string> => (await authenticate(context)).model.name;
-    const formOf = (context: EndpointContext) => findModelForm(path, (header) => context.req.header(header) !== undefined);
+    const formOf = (context: EndpointContext) =>
+      findModelForm(path, (header) => context.req.header(header) !== undefined);
     app.get(path, async (context) => Response.json(formOf(context)?.list(await nameOf(context))));
     app.get(`${path}/*`, async (context) => Response.json(formOf(context)?.show(await nameOf(context))));
   }

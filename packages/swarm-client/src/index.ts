@@ -4,6 +4,8 @@ export { retry, type RetryOptions } from './protocol/retry.js';
 export { Worker, type SwarmTransport, type WorkerOptions } from './protocol/worker.js';
 export { createRemoteModel, type RemoteModelOptions } from './model/remote-model.js';
 export { SwarmClient, type SwarmClientOptions, type SwarmRunOptions } from './swarm-client.js';
+export type { EndpointAddress } from './endpoint-address.js';
+export { createInsideWorkflow } from './program/inside-workflow.js';
 export { createProgramWorkflow, type ProgramWorkflowOptions } from './program/program-workflow.js';
 export { programsEnded } from './program/spawn-program.js';
 export { routeModels, type ModelRoute } from './program/route-models.js';

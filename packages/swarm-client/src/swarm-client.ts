@@ -28,6 +28,7 @@ import type {
 } from '@agentjet/swarm-wire';
 import { createHttpTransport, type HttpTransport } from './http-transport.js';
 import { systemClientHost, systemFetch, type ClientHost } from './host.js';
+import { toEndpoint, type EndpointAddress } from './endpoint-address.js';
 import { retry } from './protocol/retry.js';
 import { Worker, type WorkerOptions } from './protocol/worker.js';
 import { executeWorkflow, type ExecuteOptions } from './run/execute-workflow.js';
@@ -97,6 +98,8 @@ export type SwarmRunOptions = {
   readonly wrapModel?: WrapModel | undefined;
   /** Serves agents that need an address for their model. Default: a server on the loopback, for as long as the run. */
   readonly endpointHost?: EndpointHost;
+  /** Where that server listens, and the address that agents get. Agents on other machines need both. */
+  readonly endpoint?: EndpointAddress;
   readonly onEvent?: (event: SwarmEvent) => void;
   /** Called with each episode that has ended here, before the server has its end. */
   readonly onEpisode?: ExecuteOptions['onEpisode'];
@@ -190,7 +193,8 @@ export class SwarmClient {
     const tally = new Tally(onEvent);
     const notices = new Notices(this.#host, (message) => onEvent({ type: 'notice', message }));
     const stopped = new AbortController();
-    const server = options.endpointHost === undefined ? await startEndpointServer() : undefined;
+    const server =
+      options.endpointHost === undefined ? await startEndpointServer(toEndpoint(options.endpoint)) : undefined;
     const endpointHost = options.endpointHost ?? server;
     if (endpointHost === undefined) throw new TypeError('There is no endpoint host.');
     try {

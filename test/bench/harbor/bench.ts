@@ -5,20 +5,21 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { boxEngines, findBoxEngine } from '@agentjet/sandbox/boxes';
+import { findWorkingEngine } from '@agentjet/sandbox/boxes';
 import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { attacksFolder, listAttacks, tryAttack, type AttackModes } from './attack.js';
 import { injectFaults } from './faults.js';
+import { playInside } from './inside/play-inside.js';
 import { killPlayers } from './kills.js';
 import { measureOverhead } from './overhead.js';
 import { doNothing, openBench, playTask, readTasks, solve, tasksFolder, type Play } from './play.js';
 import { findHarbor, harborReward } from './real-harbor.js';
 
-const parts = ['tasks', 'equality', 'attacks', 'faults', 'kills', 'overhead'] as const;
+const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead'] as const;
 type Part = (typeof parts)[number];
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const engine = findBoxEngine(boxEngines);
+  const engine = await findWorkingEngine();
   if (typeof engine === 'string') throw new Error(`${engine}. On Debian: eval "$(sh test/bench/harbor/setup.sh)".`);
   const only = partsOf(args);
   const summary: Record<string, unknown> = { engine: engine.name };
@@ -33,6 +34,11 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     const attacks = await attackAll(report);
     summary['attacks'] = attacks.summary;
     details['attacks'] = attacks.outcomes;
+  }
+  if (only.includes('inside')) {
+    const { summary: agents, outcomes } = await playInside(report);
+    summary['agents_in_box'] = agents;
+    details['inside'] = outcomes;
   }
   if (only.includes('faults')) {
     const episodes = numberOption(args, '--episodes', 200);

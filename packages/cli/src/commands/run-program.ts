@@ -3,6 +3,7 @@ import path from 'node:path';
 import { ConfigError, parseJsonObject, quoteForShell } from '@agentjet/core';
 import { revisionOf } from '@agentjet/job';
 import {
+  createInsideWorkflow,
   createProgramWorkflow,
   programsEnded,
   routeModels,
@@ -16,7 +17,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
-import { describeRun, loadConfig, loadRun, toParallel } from './run-swarm.js';
+import { describeRun, endpointOf, loadConfig, loadRun, toParallel } from './run-swarm.js';
 import { takeSwarmKey } from './swarm-key.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
@@ -33,7 +34,8 @@ export async function runProgram(
   let log = createLog(flags);
   const say = (message: string, more?: Partial<LogEntry>): void => log({ level: 'info', message, ...more });
   const key = takeSwarmKey(flags, say);
-  requireProgram(command);
+  if (flags.inside === true) requireInside(flags);
+  else requireProgram(command);
   requireFolder(flags.folder);
   const routes = await readRoutes(flags);
   const tasks = readTasks(flags);
@@ -54,6 +56,7 @@ export async function runProgram(
       const reward = configured.options.judge === undefined ? flags.reward : false;
       const options: SwarmRunOptions = {
         ...configured.options,
+        ...endpointOf(flags),
         parallel: toParallel(flags.parallel) ?? 1,
         timeoutSeconds: toSeconds(flags.timeout ?? '1800'),
         portable: flags.portable !== false,
@@ -65,7 +68,10 @@ export async function runProgram(
       say(
         `Running ${[command, ...args].map((word) => quoteForShell(word)).join(' ')} for ${server} as ${client.client}`,
       );
-      const workflow = createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
+      const workflow =
+        flags.inside === true
+          ? createInsideWorkflow({ command, args, agentName })
+          : createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
       const result = await runToTheEnd(client, workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();
       say(describeRun(result));
@@ -89,8 +95,10 @@ async function runToTheEnd(
 
 type Configured = {
   readonly revision: string;
-  readonly options: Pick<SwarmRunOptions, 'judge' | 'tasks' | 'evaluationTasks'>;
+  readonly options: Pick<SwarmRunOptions, 'judge' | 'tasks' | 'evaluationTasks' | EnvironmentOption>;
 };
+
+type EnvironmentOption = 'environment' | 'maxSessions' | 'openTimeoutSeconds' | 'callTimeoutSeconds';
 
 /** Reads the judge of a YAML file, and its tasks (including those for evaluation) if no other tasks are named. */
 async function readConfigured(
@@ -115,15 +123,42 @@ async function readConfigured(
       'wrong_value',
       `${flags.conf} has no judge (task_judge), so it cannot score a program. Leave out --conf, or set --reward.`,
     );
-  const { evaluationTasks } = options;
+  const { evaluationTasks, environment, maxSessions, openTimeoutSeconds, callTimeoutSeconds } = options;
+  if (flags.inside === true && environment === undefined)
+    throw new ConfigError(
+      'no_environment',
+      `--inside runs the program in the environment of its task, and ${flags.conf} has none. Set environment.protocol: harbor.`,
+    );
+  const limits = {
+    ...(maxSessions !== undefined && { maxSessions }),
+    ...(openTimeoutSeconds !== undefined && { openTimeoutSeconds }),
+    ...(callTimeoutSeconds !== undefined && { callTimeoutSeconds }),
+  };
   return {
     revision: revisionOf(config),
     options: {
       judge,
+      environment,
+      ...limits,
       ...(options.tasks !== undefined && { tasks: options.tasks }),
       ...(tasks === undefined && evaluationTasks !== undefined && { evaluationTasks }),
     },
   };
+}
+
+/** Throws ConfigError for flags that have no meaning for a program inside of an environment. */
+function requireInside({ conf, folder, reward }: SwarmRunFlags): void {
+  if (conf === undefined)
+    throw new ConfigError(
+      'no_conf',
+      '--inside needs --conf <file.yaml>, with the tasks, the environment and the judge.',
+    );
+  const other = folder === undefined ? (reward === undefined ? undefined : '--reward') : '--folder';
+  if (other === undefined) return;
+  throw new ConfigError(
+    'wrong_value',
+    `--inside and ${other} exclude each other: the environment has the files, and the judge gives the reward.`,
+  );
 }
 
 /** A path is relative to the shell's folder, even if the program runs in another one. */

@@ -80,8 +80,19 @@ export async function loadRun(
       ...(parallel !== undefined && { parallel }),
       portable: flags.portable !== false,
       replaceTasks: flags.replaceTasks === true,
+      ...endpointOf(flags),
     },
   };
+}
+
+/** Where the agents of this client find their models. */
+export function endpointOf({
+  endpointHost,
+  endpointPort,
+  endpointUrl,
+}: SwarmRunFlags): Pick<SwarmRunOptions, 'endpoint'> {
+  const port = endpointPort === undefined ? undefined : Number(endpointPort);
+  return { endpoint: { hostname: endpointHost, port, publicUrl: endpointUrl } };
 }
 
 export function toParallel(text: string | undefined): number | undefined {

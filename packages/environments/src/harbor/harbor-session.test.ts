@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EnvironmentError, EnvironmentOutage } from '@agentjet/core';
 import { SandboxError } from '@agentjet/sandbox';
-import { listArchive, NoLanguage, packFolder, type Box, type ExecOptions, type ExecResult } from '@agentjet/sandbox/boxes';
+import {
+  listArchive,
+  NoLanguage,
+  packFolder,
+  type Box,
+  type ExecOptions,
+  type ExecResult,
+} from '@agentjet/sandbox/boxes';
 import { afterAll, describe, expect, it } from 'vitest';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import { readHarborTask } from './read-task.js';
@@ -148,6 +155,50 @@ describe('the tools of a task', () => {
     await expect(late.call('bash', { command: 'b' })).rejects.toMatchObject({ code: 'time_over' });
     expect(await late.evaluate()).toEqual({ reward: 1, isSuccess: true });
     await expect(late.call('bash', { command: 'b' })).rejects.toMatchObject({ code: 'closed' });
+  });
+});
+
+describe('a program in the box', () => {
+  const order = { command: ['agent', 'go'], env: { KEY: 'k' }, files: { '/logs/agent/q.txt': 'Q' }, stdin: 'in' };
+
+  it('runs as the agent with its files, and its end is the result', async () => {
+    const box = new MemoryBox();
+    const seen: ExecOptions[] = [];
+    box.answer = (command, options) => {
+      seen.push(options);
+      return command.startsWith('agent') ? { status: 3, output: 'done' } : {};
+    };
+    const session = await openSession(box, '[agent]\nuser = "worker"');
+    expect(await session.run(order)).toEqual({ status: 3, output: 'done', isOutOfTime: false });
+    expect(seen[0]).toMatchObject({ user: 'worker', stdin: 'Q' });
+    expect(seen[1]).toMatchObject({ user: 'worker', cwd: '/app', env: { KEY: 'k' }, stdin: 'in', seconds: null });
+    await expect(session.run({ command: [] })).rejects.toThrow('The command of a program is empty');
+    await expect(session.run({ command: ['a'], files: { b: '' } })).rejects.toThrow('needs an absolute path');
+  });
+
+  it('is ended when its time is over, in which waiting for the model does not count', async () => {
+    const box = new MemoryBox();
+    box.exec = (_command, { signal }) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    const session = await openSession(box, '[agent]\ntimeout_sec = 0.01');
+    expect(await session.run({ command: ['a'] })).toEqual({ status: null, output: '', isOutOfTime: true });
+    await expect(session.run({ command: ['a'] })).rejects.toMatchObject({ code: 'time_over' });
+  });
+
+  it('is lost with its way to the model, and needs a language in the image', async () => {
+    const box = new MemoryBox();
+    const session = await openSession(box);
+    const route = { accept: () => undefined, waitedMs: () => 0, close: () => undefined };
+    const endpoint = { baseUrl: 'u', apiKey: 'k', model: 'm', openRoute: () => route };
+    await expect(session.connect(endpoint)).rejects.toThrow('has none of python3, node and perl');
+    const broken = new SandboxError('failed', 'A port of a box broke off');
+    let lose: (error: Error) => void = () => undefined;
+    const lost = new Promise<never>((_resolve, reject) => (lose = reject));
+    box.forward = async () => ({ port: 9, broken: lost, close: () => undefined });
+    expect(await session.connect(endpoint)).toMatchObject({ baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'k' });
+    box.exec = () => new Promise(() => lose(broken));
+    await expect(session.run({ command: ['a'] })).rejects.toThrow(EnvironmentOutage);
+    await expect(session.connect({ baseUrl: 'u', apiKey: 'k', model: 'm' })).rejects.toThrow('has no openRoute');
   });
 });
 

@@ -27,9 +27,11 @@ export class ModelRoutes {
         'no_endpoint',
         'session.connect() needs an endpoint that tuner.asOpenAIEndpoint() returned. This one has no openRoute.',
       );
-    const port = await this.#box.forward((stream) => route.accept(stream)).catch((error: unknown) => {
-      throw error instanceof NoLanguage ? notConnected(this.#taskName, error) : error;
-    });
+    const port = await this.#box
+      .forward((stream) => route.accept(stream))
+      .catch((error: unknown) => {
+        throw error instanceof NoLanguage ? notConnected(this.#taskName, error) : error;
+      });
     port.broken.catch((error: unknown) => {
       if (!this.#isClosed) this.#break(error);
     });

@@ -36,10 +36,7 @@ export const harbor = defineEnvironment({
     ]);
     const found = await findWorkingEngine(engine === 'auto' ? boxEngines : [engine]);
     if (typeof found === 'string')
-      throw new ConfigError(
-        'no_engine',
-        `environment.protocol is harbor, which needs podman or docker. ${found}.`,
-      );
+      throw new ConfigError('no_engine', `environment.protocol is harbor, which needs podman or docker. ${found}.`);
     return openHarbor({
       ...section,
       engine: found,

@@ -24,7 +24,8 @@ export async function runProgram(
   if (command.length === 0) throw refused('The command of a program is empty. Give at least its name.');
   const common = { user, cwd: workdir, outputCharacters };
   for (const [file, content] of Object.entries(files)) {
-    if (!path.posix.isAbsolute(file)) throw refused(`The file ${JSON.stringify(file)} of a program needs an absolute path.`);
+    if (!path.posix.isAbsolute(file))
+      throw refused(`The file ${JSON.stringify(file)} of a program needs an absolute path.`);
     const write = ['sh', '-c', script, 'write', file];
     const { status, output } = await box.exec(write, { ...common, stdin: content, seconds: writeSeconds, signal });
     if (status !== 0) throw refused(`The file ${file} cannot be written: ${output.trim() || `exit code ${status}`}.`);

@@ -114,7 +114,9 @@ export type ProgramResult = {
 };
 
 /** A session from `tuner.openEnvironment`. It has every method, and it ends with its episode. */
-export type OpenSession = Required<Pick<Session, 'observation' | 'tools' | 'step' | 'call' | 'connect' | 'run' | 'evaluate'>> & {
+export type OpenSession = Required<
+  Pick<Session, 'observation' | 'tools' | 'step' | 'call' | 'connect' | 'run' | 'evaluate'>
+> & {
   close(): Promise<void>;
 };
 

@@ -4,7 +4,7 @@ import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import { forgetImage } from './build-image.js';
 import { askEngine, callEngine, checkRoom, endClient, spawnClient, type BoxEngine } from './engine.js';
-import { envArguments, execInBox, type ExecOptions, type ExecResult } from './exec-in-box.js';
+import { envArguments, execInBox, hiddenOf, type ExecOptions, type ExecResult } from './exec-in-box.js';
 import { forwardPort, type ForwardedPort } from './forward-port.js';
 import { forwarderCommand } from './forwarders.js';
 import { labelArguments, ownLabels } from './labels.js';
@@ -66,7 +66,7 @@ export async function openBox(engine: BoxEngine, options: BoxOptions): Promise<B
   try {
     await askEngine(engine, runArguments(name, options), {
       seconds: engineSeconds,
-      env: options.env,
+      env: hiddenOf(options.env),
       signal: options.signal,
     });
   } catch (error) {

@@ -56,7 +56,7 @@ export async function execInBox(
   signal?.throwIfAborted();
   const mark = `box-${randomUUID()}`;
   const client = spawnClient(engine, execArguments(box, command, options, mark), {
-    env: options.env,
+    env: hiddenOf(options.env),
     hasInput: stdin !== undefined,
   });
   feed(client.stdin, stdin);
@@ -116,15 +116,23 @@ function execArguments(
   ];
 }
 
+/** Variables that clients of engines or the programs below them use themselves. */
+const clientsOwn =
+  /^(PATH|HOME|TMPDIR|USER|LD_.*|XDG_.*|(CONTAINERS?|DOCKER|PODMAN|BUILDAH|STORAGE|REGISTRY)_.*|.*_PROXY)$/i;
+
+const isHidden = (name: string): boolean => process.env[name] === undefined && !clientsOwn.test(name);
+
 /**
- * Names the variables, so that their values come from the client's own environment and no list of processes shows them.
- * A variable that the client itself uses is written out.
+ * Names the variables, so that their values come from the client's own environment (`hiddenOf`) and no list of processes
+ * shows them. A variable that the client itself uses is written out.
  */
 export function envArguments(env: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(env).flatMap(([name, value]) => [
-    '--env',
-    process.env[name] === undefined ? name : `${name}=${value}`,
-  ]);
+  return Object.entries(env).flatMap(([name, value]) => ['--env', isHidden(name) ? name : `${name}=${value}`]);
+}
+
+/** Returns the variables that `envArguments` only names. */
+export function hiddenOf(env: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isHidden(name)));
 }
 
 type Report = {

@@ -30,20 +30,23 @@ function forward(language: ForwarderLanguage) {
 
 const has = (program: string): boolean => spawnSync(program, ['--version']).status === 0;
 
-describe.skipIf(process.platform === 'win32').each(['python3', 'node', 'perl'] as const)('a forwarder in %s', (name) => {
-  it.skipIf(!has(name))('carries many connections at once, byte for byte, until it is closed', async () => {
-    const { port, close } = await forward(name);
-    const bodies = [...Array.from({ length: 6 }, (_, index) => randomBytes(2 ** (index * 4)))];
-    const answers = bodies.map(async (body) => {
-      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
-      return Buffer.from(await response.arrayBuffer());
+describe.skipIf(process.platform === 'win32').each(['python3', 'node', 'perl'] as const)(
+  'a forwarder in %s',
+  (name) => {
+    it.skipIf(!has(name))('carries many connections at once, byte for byte, until it is closed', async () => {
+      const { port, close } = await forward(name);
+      const bodies = Array.from({ length: 6 }, (_, index) => randomBytes(2 ** (index * 4)));
+      const answers = bodies.map(async (body) => {
+        const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
+        return Buffer.from(await response.arrayBuffer());
+      });
+      for (const [index, answer] of (await Promise.all(answers)).entries())
+        expect(answer.equals(bodies[index] ?? Buffer.alloc(0))).toBe(true);
+      close();
+      await expect.poll(() => fetch(`http://127.0.0.1:${port}/`).catch(() => 'closed')).toBe('closed');
     });
-    for (const [index, answer] of (await Promise.all(answers)).entries())
-      expect(answer.equals(bodies[index] ?? Buffer.alloc(0))).toBe(true);
-    close();
-    await expect.poll(() => fetch(`http://127.0.0.1:${port}/`).catch(() => 'closed')).toBe('closed');
-  });
-});
+  },
+);
 
 describe.skipIf(process.platform === 'win32')('a port of a box', () => {
   it('breaks with the engine', async () => {

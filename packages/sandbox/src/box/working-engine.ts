@@ -42,7 +42,9 @@ function whyNoStart(engine: BoxEngine): Promise<string | null> {
 }
 
 async function tryStart(engine: BoxEngine): Promise<string | null> {
-  const found = await callEngine(engine, ['image', 'inspect', '--format', '{{.Id}}', image], { seconds: engineSeconds });
+  const found = await callEngine(engine, ['image', 'inspect', '--format', '{{.Id}}', image], {
+    seconds: engineSeconds,
+  });
   const stdin = packFile('start', smallestProgram(), 0o755);
   if (found.status !== 0) {
     const imported = await callEngine(engine, ['import', '-', image], { seconds: engineSeconds, stdin });
@@ -78,6 +80,7 @@ const repairs: readonly { readonly says: RegExp; readonly repair: string }[] = [
 
 function describe({ name }: BoxEngine, said: string): string {
   const why = lastLine(said) || 'no answer';
-  const repair = repairs.find(({ says }) => says.test(why))?.repair ?? `\`${name} run --rm ${image} /start\` repeats it.`;
+  const repair =
+    repairs.find(({ says }) => says.test(why))?.repair ?? `\`${name} run --rm ${image} /start\` repeats it.`;
   return `${name} cannot start a container: ${why}. ${repair} docs/harbor-tasks.md has more`;
 }

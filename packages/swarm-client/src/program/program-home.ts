@@ -14,32 +14,24 @@ export type ProgramEpisode = {
   readonly home: string;
 };
 
+/** What a program is given: environment variables, and files in its home folder by their absolute paths. */
+export type ProgramHome = {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, string>>;
+};
+
 /**
- * The environment variables of a program: the address and key of its model, as the clients of OpenAI and Anthropic
- * expect them, and the task. Codex and OpenCode also need configuration, as a file or a string; both are created here.
+ * The address and key of the program's model, as the clients of OpenAI and Anthropic expect them, and the task. Codex and
+ * OpenCode also need configuration, as a file or a string.
  */
-export function environmentOf({
-  episodeId,
-  attempt,
-  task,
-  written,
-  endpoint,
-  home,
-}: ProgramEpisode): NodeJS.ProcessEnv {
+export function programHome({ episodeId, attempt, task, written, endpoint, home }: ProgramEpisode): ProgramHome {
   const { baseUrl, apiKey, model } = endpoint;
-  const { AJET_SWARM_KEY: _secret, ...inherited } = process.env;
   const root = baseUrl.replace(/\/v1$/, '');
-  const scratch = path.join(home, 'tmp');
-  mkdirSync(scratch, { recursive: true });
+  const codex = path.join(home, 'codex');
   const direct = [process.env['NO_PROXY'], '127.0.0.1', 'localhost'].filter(Boolean).join(',');
-  return {
-    ...inherited,
+  const variables = {
     NO_PROXY: direct,
     no_proxy: direct,
-    // Codex refuses to run commands if CODEX_HOME is in the folder for temporary files.
-    TMPDIR: scratch,
-    TEMP: scratch,
-    TMP: scratch,
     OPENAI_BASE_URL: baseUrl,
     OPENAI_API_BASE: baseUrl,
     OPENAI_API_KEY: apiKey,
@@ -57,20 +49,39 @@ export function environmentOf({
     XDG_CONFIG_HOME: path.join(home, 'config'),
     XDG_DATA_HOME: path.join(home, 'data'),
     XDG_STATE_HOME: path.join(home, 'state'),
-    CODEX_HOME: writeCodexHome(path.join(home, 'codex'), endpoint),
+    CODEX_HOME: codex,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodeConfig(endpoint)),
     AJET_EPISODE_ID: episodeId,
     AJET_ATTEMPT: String(attempt),
     ...taskVariables(task, written),
     AJET_HOME: home,
   };
+  const files = {
+    [written.queryFile]: task.mainQuery,
+    [written.taskFile]: written.json,
+    [path.join(codex, 'config.toml')]: codexConfig(endpoint),
+  };
+  return { variables, files };
+}
+
+/** Writes the files of a program on this machine, and returns all of its environment variables. */
+export function environmentOf(episode: ProgramEpisode): NodeJS.ProcessEnv {
+  const { variables, files } = programHome(episode);
+  const { AJET_SWARM_KEY: _secret, ...inherited } = process.env;
+  const scratch = path.join(episode.home, 'tmp');
+  mkdirSync(scratch, { recursive: true });
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  }
+  // Codex refuses to run commands if CODEX_HOME is in the folder for temporary files.
+  return { ...inherited, ...variables, TMPDIR: scratch, TEMP: scratch, TMP: scratch };
 }
 
 /** The same model under a name that `rollout.untrained_models` matches, so these calls are not trained. */
 const aside = (model: string): string => `${model}:untrained`;
 
-function writeCodexHome(dir: string, { baseUrl, model }: OpenAIEndpoint): string {
-  mkdirSync(dir, { recursive: true });
+function codexConfig({ baseUrl, model }: OpenAIEndpoint): string {
   const lines = [
     `model = ${JSON.stringify(model)}`,
     'model_provider = "ajet"',
@@ -80,8 +91,7 @@ function writeCodexHome(dir: string, { baseUrl, model }: OpenAIEndpoint): string
     'env_key = "OPENAI_API_KEY"',
     'wire_api = "responses"',
   ];
-  writeFileSync(path.join(dir, 'config.toml'), `${lines.join('\n')}\n`);
-  return dir;
+  return `${lines.join('\n')}\n`;
 }
 
 /** Creates OpenCode's configuration, with which `opencode run` uses the model without further arguments. */

@@ -6,7 +6,7 @@ import type { Tuner } from '@agentjet/rollout';
 import { environmentOf } from './program-home.js';
 import { readReward, rewardOfExit } from './read-reward.js';
 import { spawnProgram, type ProgramEnd } from './spawn-program.js';
-import { fillArguments, writeTask } from './task-arguments.js';
+import { describeTask, fillArguments } from './task-arguments.js';
 import { filesOf, readFiles, writeTaskFiles, type TaskFiles } from './task-files.js';
 
 /** A program that is the agent, and how its reward is found. */
@@ -44,7 +44,7 @@ export function createProgramWorkflow(
       const cwd = openFolder(folder, files, home);
       const endpoint = tuner.asOpenAIEndpoint({ agentName });
       const { episodeId, attempt } = tuner;
-      const written = writeTask(task, home);
+      const written = describeTask(task, home);
       const env = { ...environmentOf({ episodeId, attempt, task, written, endpoint, home }), PWD: cwd };
       const given = fillArguments(args, task, written);
       const end = await spawnProgram({ command, args: given, cwd, env, signal: tuner.signal });

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { TaskError, type Task } from '@agentjet/core';
 
@@ -11,19 +10,16 @@ const mostBytes = 120 * 1024;
 /** The task as files of any size, in the home folder of the episode. `json` is the content of `taskFile`. */
 export type WrittenTask = { readonly queryFile: string; readonly taskFile: string; readonly json: string };
 
-export function writeTask({ taskId, mainQuery, metadata }: Task, home: string): WrittenTask {
+export function describeTask({ taskId, mainQuery, metadata }: Task, home: string): WrittenTask {
   const json = JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata });
-  const written = { queryFile: path.join(home, 'query.txt'), taskFile: path.join(home, 'task.json'), json };
-  writeFileSync(written.queryFile, mainQuery);
-  writeFileSync(written.taskFile, json);
-  return written;
+  return { queryFile: path.join(home, 'query.txt'), taskFile: path.join(home, 'task.json'), json };
 }
 
 /** The environment variables of a task. `AJET_QUERY` and `AJET_TASK` are absent if they are too long for a variable. */
 export function taskVariables(
   { taskId, mainQuery }: Task,
   { queryFile, taskFile, json }: WrittenTask,
-): NodeJS.ProcessEnv {
+): Readonly<Record<string, string>> {
   return {
     AJET_TASK_ID: taskId,
     AJET_QUERY_FILE: queryFile,

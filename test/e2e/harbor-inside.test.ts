@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import { findWorkingEngine } from '@agentjet/sandbox/boxes';
+import { describe, expect } from 'vitest';
+import { compareInside } from '../bench/harbor/inside/compare.js';
+import { longIt } from '../long-tests.js';
+
+const problem = process.env['AJET_LONG_TESTS'] === '1' ? await findProblem() : 'these are long tests';
+
+/** Says why no box can be opened here. */
+async function findProblem(): Promise<string | null> {
+  const engine = await findWorkingEngine();
+  if (typeof engine === 'string') return engine;
+  const { status } = spawnSync(engine.program, ['run', '--rm', 'localhost/ajet-base:1', 'true']);
+  return status === 0 ? null : 'the image localhost/ajet-base:1 is missing';
+}
+
+describe.skipIf(problem !== null)(`a program in a box${problem === null ? '' : ` (skipped: ${problem})`}`, () => {
+  longIt('trains token for token as outside, and reaches only its own model', { timeout: 180_000 }, async () => {
+    expect(await compareInside()).toEqual({ isEqual: true, rewards: [1], otherKey: 'other_episode', answering: [] });
+  });
+});
