@@ -4,7 +4,7 @@ import { NoLanguage, type Box, type ForwardedPort } from '@agentjet/sandbox/boxe
 
 /** The ways from programs in a box to their models. They need no network, and lead to this episode's endpoint only. */
 export class ModelRoutes {
-  /** Rejects with SandboxError if a way breaks, because a program would then fail for no fault of its own. */
+  /** Rejects with SandboxError if a way breaks, because a program would then fail without a fault. */
   readonly broken: Promise<never>;
   readonly #box: Box;
   readonly #taskName: string;

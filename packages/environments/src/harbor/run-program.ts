@@ -8,7 +8,7 @@ export type ProgramPlace = {
   readonly user: string | number | undefined;
   readonly workdir: string;
   readonly outputCharacters: number;
-  /** The time that the program has left, in ms. It may stand still. Null: no limit. */
+  /** The time that the program has left, in ms. It pauses while time does not count. Null: no limit. */
   readonly msLeft: (() => number) | null;
   readonly signal: AbortSignal;
 };
