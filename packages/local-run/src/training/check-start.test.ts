@@ -56,6 +56,15 @@ it('says that k1 as a loss does not keep the model', () => {
   expect(start(load('trainer_common.kl_loss_type=kl'))).toEqual([]);
 });
 
+it('says that a conversation may be longer than a sample, which ends the run', () => {
+  const shorter = ['data.max_prompt_length=512', 'data.max_response_length=128'];
+  expect(start(load(...shorter))).toEqual([
+    expect.stringMatching(/may have 2048 tokens .* more than 640 ends the run/),
+  ]);
+  expect(start(load(...shorter, 'rollout.max_model_len=640'))).toEqual([]);
+  expect(start(load(...shorter, 'data.overlong_sample_policy=truncate'))).toEqual([]);
+});
+
 it('refuses keep_best if nothing is evaluated', () => {
   const best = 'trainer_common.keep_best=success_rate';
   const off = load(best, 'trainer_common.val_before_train=false');

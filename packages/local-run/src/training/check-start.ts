@@ -86,7 +86,12 @@ function describeServedTeacher({ trainerCommon }: CommonConfig, { name, needsTea
 }
 
 function describeSettings(config: CommonConfig, { composition }: StartParts): readonly string[] {
-  return [...describePresets(config, composition.registrations), ...noticeEvaluation(config), ...noticeKl(config)];
+  return [
+    ...describePresets(config, composition.registrations),
+    ...noticeEvaluation(config),
+    ...noticeKl(config),
+    ...noticeLengths(config),
+  ];
 }
 
 function describeGroupSize(
@@ -126,5 +131,14 @@ function noticeKl({ trainerCommon: { useKlLoss, klLossType } }: CommonConfig): r
   if (!useKlLoss || (klLossType !== 'kl' && klLossType !== 'k1')) return [];
   return [
     `trainer_common.kl_loss_type is ${klLossType}: the gradient of the estimate k1 is 0 on average, so as a loss it does not keep the model near its start. Use low_var_kl (k3) or mse (k2).`,
+  ];
+}
+
+function noticeLengths({ data, rollout: { maxModelLen } }: CommonConfig): readonly string[] {
+  const limit = data.maxPromptLength + data.maxResponseLength;
+  if (data.overlongSamplePolicy !== 'error' || limit >= maxModelLen) return [];
+  return [
+    `A conversation may have ${maxModelLen} tokens (rollout.max_model_len), and a sample of more than ${limit} ends the run (data.max_prompt_length + data.max_response_length). ` +
+      `Set rollout.max_model_len to ${limit}, raise the other two, or set data.overlong_sample_policy to drop_episode or truncate.`,
   ];
 }
