@@ -19,6 +19,11 @@ export type EventProtocol = {
   readonly sendError: (stream: EventStream, error: ApiError) => void;
   /** The data that is sent regularly to keep the connection alive: a comment, or the protocol's own ping. */
   readonly heartbeat?: string;
+  /**
+   * Clients of the protocol accept nothing but data lines. A silence is then filled with the beginning of the next event:
+   * `data: `, and spaces, which JSON allows.
+   */
+  readonly hasDataOnly?: boolean;
 };
 
 export type EventStreamOptions = EventProtocol & {
@@ -30,6 +35,7 @@ export type EventStreamOptions = EventProtocol & {
   readonly breakWith?: () => unknown;
 };
 
+const dataField = 'data: ';
 const encoder = new TextEncoder();
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -75,14 +81,20 @@ type OpenBody = {
   readonly hasBegun: Promise<void>;
 };
 
-function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: EventStreamOptions): OpenBody {
+function openBody({ cancel, heartbeatMs, heartbeat, hasDataOnly = false }: EventStreamOptions): OpenBody {
   let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
   let begin = (): void => undefined;
   const hasBegun = new Promise<void>((resolve) => {
     begin = resolve;
   });
   const write = (text: string): void => sink?.enqueue(encoder.encode(text));
-  const timer = heartbeatMs === undefined ? undefined : setInterval(() => write(heartbeat), heartbeatMs);
+  let isDataBegun = false;
+  const fill = (filling: string): void => {
+    write(!hasDataOnly ? filling : isDataBegun ? ' ' : dataField);
+    isDataBegun = hasDataOnly;
+  };
+  const timer =
+    heartbeatMs === undefined ? undefined : setInterval(() => fill(heartbeat ?? ': keep-alive\n\n'), heartbeatMs);
   const leave = (): void => {
     sink = undefined;
     clearInterval(timer);
@@ -92,7 +104,7 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
     start: (controller) => {
       sink = controller;
       // Some proxies send the headers only with the first bytes of the body.
-      if (timer !== undefined) write(': open\n\n');
+      if (timer !== undefined) fill(': open\n\n');
     },
     cancel: () => {
       leave();
@@ -107,13 +119,14 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
     sink?.error(error);
     leave();
   };
-  const writeEvent = (text: string): void => {
-    write(text);
+  const writeEvent = (data: string, event?: string): void => {
+    const name = event === undefined ? '' : `event: ${event}\n`;
+    write(`${isDataBegun ? '' : `${name}${dataField}`}${data}\n\n`);
+    isDataBegun = false;
     begin();
   };
-  const sendRaw = (data: string): void => writeEvent(`data: ${data}\n\n`);
-  const send = (data: unknown, event?: string): void =>
-    writeEvent(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`);
+  const sendRaw = (data: string): void => writeEvent(data);
+  const send = (data: unknown, event?: string): void => writeEvent(JSON.stringify(data), event);
   return { body, stream: { send, sendRaw }, close, fail, hasBegun };
 }
 

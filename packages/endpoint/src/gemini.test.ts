@@ -53,6 +53,29 @@ it('a stream without alt=sse is a list of all pieces', async () => {
   expect(chunks.map(({ candidates }) => candidates[0]?.content.parts[0]?.text).join('')).toBe('a few more words');
 });
 
+it('a stream has nothing but data lines, also while the model is silent', async () => {
+  const impatient = await startEndpointServer({ heartbeatMs: 5 });
+  let answer = (_text: string): void => undefined;
+  const waiting = new Promise<string>((resolve) => {
+    answer = resolve;
+  });
+  const episode = openScriptedEpisode({ replies: () => waiting, endpointHost: impatient });
+  const { baseUrl, apiKey } = episode.tuner.asOpenAIEndpoint({ agentName: 'solver' });
+  const address = `${baseUrl.replace(/\/v1$/, '')}/v1beta/models/m:streamGenerateContent?alt=sse&key=${apiKey}`;
+  const response = await fetch(address, { method: 'POST', body: JSON.stringify({ contents }) });
+  let text = '';
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    if (text.length > 'data: '.length) answer('a few words');
+  }
+  await impatient.close();
+  // The parser of older SDKs and of Genkit reads each event with this expression, and refuses anything else.
+  const events = text.split('\n\n').filter((event) => event !== '');
+  const parsed = events.map((event) => JSON.parse(/^data: (.*)$/.exec(event)?.[1] ?? '') as { candidates: object[] });
+  expect(parsed.length).toBeGreaterThan(1);
+  expect(parsed.at(-1)).toMatchObject({ candidates: [{ finishReason: 'STOP' }] });
+});
+
 it('counts the tokens of a whole request without a sample', async () => {
   const { post, episode } = open();
   const asked = { contents, tools: [{ functionDeclarations: [{ name: 'add' }] }] };

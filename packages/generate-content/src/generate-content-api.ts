@@ -24,6 +24,7 @@ import { type GenerateContentBody, generateContentSchema } from './schema.js';
 const protocol: EventProtocol = {
   toErrorBody: toGeminiErrorBody,
   sendError: (stream, error) => stream.send(toGeminiErrorBody(error)),
+  hasDataOnly: true,
 };
 
 const methods = {
