@@ -5,6 +5,7 @@ import { configuration, type Task } from 'agentjet';
 import { createProgram } from '@agentjet/cli';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { isAgentsFailure } from '@agentjet/core';
+import type { Tuner } from '@agentjet/rollout';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { createProgramWorkflow, programsEnded, routeModels, SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
@@ -49,6 +50,60 @@ ${body}`,
 const talks = program(`console.log(await ask([{ role: 'user', content: env.AJET_QUERY }]));`);
 
 const open = (replies: readonly string[]) => openScriptedEpisode({ replies, endpointHost: server });
+
+/** An agent of the Agent Client Protocol that asks for permission, and then its model. */
+const acpAgent = (stopReason: string, first = ''): ReturnType<typeof program> =>
+  program(`
+    const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    const update = (update) => send({ method: 'session/update', params: { sessionId: 's', update } });
+    const say = (text) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+    const { createInterface } = await import('node:readline');
+    let prompt;
+    ${first}
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { id, method, params, result } = JSON.parse(line);
+      if (method === 'initialize') send({ id, result: { protocolVersion: 1 } });
+      if (method === 'session/new') send({ id, result: { sessionId: 's' } });
+      if (method === 'session/prompt') {
+        prompt = { id, content: params.prompt[0].text };
+        say('Let me look. ');
+        update({ sessionUpdate: 'tool_call', toolCallId: 't', title: 'look' });
+        const options = ['reject_once', 'allow_always', 'allow_once'].map((kind) => ({ kind, name: kind, optionId: kind }));
+        send({ id: 7, method: 'session/request_permission', params: { sessionId: 's', toolCall: { toolCallId: 't' }, options } });
+      }
+      if (id === 7) {
+        say(result.outcome.optionId + ': ');
+        say(await ask([{ role: 'user', content: prompt.content }]));
+        send({ id: prompt.id, result: { stopReason: '${stopReason}' } });
+      }
+    }`);
+
+describe('an agent of the Agent Client Protocol', () => {
+  const run = (agent: ReturnType<typeof program>, tuner: Tuner) =>
+    createProgramWorkflow({ ...agent, protocol: 'acp' })(task, tuner);
+
+  it('gets its task as a prompt, and its answer is what it said after its last tool call', async () => {
+    const { tuner, engine, finish } = open(['hello']);
+    const metadata = { answer: 'allow_once: hello', exit_code: 0, stop_reason: 'end_turn', tool_calls: 1 };
+    expect(await run(acpAgent('end_turn'), tuner)).toEqual({ reward: 1, isSuccess: true, metadata });
+    expect(engine.requests[0]?.text).toContain('Say hello.');
+    expect(finish().samples).toHaveLength(1);
+  });
+
+  it('has the reward 0 if its turn was stopped', async () => {
+    const output = await run(acpAgent('max_turn_requests'), open(['hello']).tuner);
+    expect(output).toMatchObject({ reward: 0, metadata: { stop_reason: 'max_turn_requests', exit_code: 1 } });
+  });
+
+  it('fails with the end of its standard error if it does not speak the protocol', async () => {
+    const silent = program(`console.error('no such flag'); process.exit(3);`);
+    await expect(run(silent, open([]).tuner)).rejects.toThrow(
+      /The program ended with 3\. Its standard error ends with: no such flag/,
+    );
+    const other = acpAgent('end_turn', `send({ id: 0, result: { protocolVersion: 99 } });`);
+    await expect(run(other, open([]).tuner)).rejects.toThrow(/speaks version 99 of the Agent Client Protocol/);
+  });
+});
 
 describe('a program', () => {
   it('talks to its model, and one that ends with 0 has the reward 1', async () => {

@@ -47,6 +47,7 @@ export type SwarmRunFlags = {
   readonly endpointHost?: string;
   readonly endpointPort?: string;
   readonly endpointUrl?: string;
+  readonly acp?: boolean;
   readonly agent?: string;
   readonly timeout?: string;
   readonly untrained?: readonly string[];
@@ -146,6 +147,7 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
     .option('--endpoint-host <address>', 'where agents reach their model on this machine; default: 127.0.0.1')
     .option('--endpoint-port <number>', 'its port; default: a free one')
     .option('--endpoint-url <url>', 'the address of it that agents get, if they run on other machines')
+    .option('--acp', 'for a program: it is an agent of the Agent Client Protocol, which gets the task as a prompt')
     .option('--agent <name>', 'for a program: its name in the records; default: agent')
     .option('--timeout <seconds>', 'for a program: time limit, after which the episode fails; default: 1800')
     .option('--untrained <patterns...>', 'for a program: models whose answers are not trained, such as *haiku*')

@@ -68,10 +68,11 @@ export async function runProgram(
       say(
         `Running ${[command, ...args].map((word) => quoteForShell(word)).join(' ')} for ${server} as ${client.client}`,
       );
+      const protocol = flags.acp === true ? 'acp' : undefined;
       const workflow =
         flags.inside === true
           ? createInsideWorkflow({ command, args, agentName })
-          : createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
+          : createProgramWorkflow({ command: locate(command), args, reward, folder, agentName, protocol });
       const result = await runToTheEnd(client, workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();
       say(describeRun(result));
@@ -147,7 +148,12 @@ async function readConfigured(
 }
 
 /** Throws ConfigError for flags that have no meaning for a program inside of an environment. */
-function requireInside({ conf, folder, reward }: SwarmRunFlags): void {
+function requireInside({ conf, folder, reward, acp }: SwarmRunFlags): void {
+  if (acp === true)
+    throw new ConfigError(
+      'wrong_value',
+      '--acp and --inside exclude each other: an agent of the Agent Client Protocol runs on this machine.',
+    );
   if (conf === undefined)
     throw new ConfigError(
       'no_conf',

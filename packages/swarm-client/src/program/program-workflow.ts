@@ -5,7 +5,8 @@ import type { Task, WorkflowOutput } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
 import { environmentOf } from './program-home.js';
 import { readReward, rewardOfExit } from './read-reward.js';
-import { spawnProgram, type ProgramEnd } from './spawn-program.js';
+import type { AcpTurn } from './acp-agent.js';
+import { spawnProgram, talkToProgram, type ProgramEnd, type ProgramOptions } from './spawn-program.js';
 import { describeTask, fillArguments } from './task-arguments.js';
 import { filesOf, readFiles, writeTaskFiles, type TaskFiles } from './task-files.js';
 
@@ -27,6 +28,11 @@ export type ProgramWorkflowOptions = {
   readonly folder?: string | undefined;
   /** The program's name in the records. Default: agent. */
   readonly agentName?: string | undefined;
+  /**
+   * `acp`: the program is an agent of the Agent Client Protocol. It gets the query as a prompt, and its answer is the
+   * output. The exit code is 0 if it ended its turn, and otherwise 1.
+   */
+  readonly protocol?: 'acp' | undefined;
 };
 
 /**
@@ -47,7 +53,8 @@ export function createProgramWorkflow(
       const written = describeTask(task, home);
       const env = { ...environmentOf({ episodeId, attempt, task, written, endpoint, home }), PWD: cwd };
       const given = fillArguments(args, task, written);
-      const end = await spawnProgram({ command, args: given, cwd, env, signal: tuner.signal });
+      const run = { command, args: given, cwd, env, signal: tuner.signal };
+      const end = options.protocol === 'acp' ? await runAcpAgent(run, task.mainQuery) : await spawnProgram(run);
       const said = { ...metadataOf(end), ...(files !== undefined && { files: readFiles(files, cwd) }) };
       if (reward === false) return { metadata: said };
       const verdict =
@@ -70,9 +77,18 @@ function openFolder(folder: string | undefined, files: TaskFiles | undefined, ho
   return work;
 }
 
+type AgentEnd = ProgramEnd & { readonly turn?: AcpTurn };
+
+async function runAcpAgent(options: ProgramOptions, query: string): Promise<AgentEnd> {
+  const { askAcpAgent } = await import('./acp-agent.js'); // the protocol's schemas take long to load
+  const { said, stderr } = await talkToProgram(options, (child) => askAcpAgent(child, { cwd: options.cwd, query }));
+  return { exitCode: said.stopReason === 'end_turn' ? 0 : 1, stdout: said.answer, stderr, turn: said };
+}
+
 /** Metadata for people and for a judge. `answer` is the program's output. */
-const metadataOf = ({ exitCode, stdout, stderr }: ProgramEnd): NonNullable<WorkflowOutput['metadata']> => ({
+const metadataOf = ({ exitCode, stdout, stderr, turn }: AgentEnd): NonNullable<WorkflowOutput['metadata']> => ({
   exit_code: exitCode,
+  ...(turn !== undefined && { stop_reason: turn.stopReason, tool_calls: turn.numToolCalls }),
   answer: stdout.trim().slice(-8000),
   ...(stderr.trim() !== '' && { stderr: stderr.trim().slice(-2000) }),
 });

@@ -1,4 +1,6 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams as Spawned } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { toErrorMessage } from '@agentjet/core';
 
 /** How a program ended. */
 export type ProgramEnd = {
@@ -14,8 +16,6 @@ export type ProgramOptions = {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Text for its standard input, which is then closed. */
-  readonly input?: string;
   /** If it aborts, the program and all processes that the program started are ended. */
   readonly signal: AbortSignal;
 };
@@ -40,28 +40,73 @@ export async function programsEnded(): Promise<void> {
   await Promise.allSettled(running.values());
 }
 
-/** Runs a program to its end. Rejects if it cannot be started, and with the signal's reason if the signal aborts. */
-export async function spawnProgram(options: ProgramOptions): Promise<ProgramEnd> {
+/**
+ * Runs a program to its end. `input` is text for its standard input, which is then closed. Rejects if the program cannot
+ * be started, and with the signal's reason if the signal aborts.
+ */
+export function spawnProgram(options: ProgramOptions & { readonly input?: string }): Promise<ProgramEnd> {
+  return withProgram(options, async (child) => {
+    const [stdout, stderr] = [new Tail(), new Tail()];
+    child.stdout.on('data', stdout.add);
+    child.stderr.on('data', stderr.add);
+    child.stdin.end(options.input ?? '');
+    const exitCode = await endOf(child);
+    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+  });
+}
+
+/**
+ * Runs a program as long as `talk` uses its standard input and output, and then ends it. Rejects as `spawnProgram` does,
+ * and if `talk` rejects: with the end of what the program wrote to standard error.
+ */
+export function talkToProgram<T>(
+  options: ProgramOptions,
+  talk: (child: Spawned) => Promise<T>,
+): Promise<{ readonly said: T; readonly stderr: string }> {
+  return withProgram(options, async (child) => {
+    const stderr = new Tail();
+    child.stderr.on('data', stderr.add);
+    const ended = endOf(child);
+    // `endOf` rejects only if the program could not be started, and then `talk` would never end.
+    const said = await Promise.race([talk(child), ended.then(() => new Promise<never>(() => {}))]).catch(
+      async (error: unknown) => {
+        options.signal.throwIfAborted();
+        const exitCode = await Promise.race([ended, delay(exitMs)]);
+        throw new Error(describeBreak(error, exitCode, stderr.text), { cause: error });
+      },
+    );
+    child.stdin.end();
+    await Promise.race([ended, delay(exitMs)]);
+    return { said, stderr: stderr.text };
+  });
+}
+
+/** How long a program may take to end after its conversation. */
+const exitMs = 1000;
+
+function describeBreak(error: unknown, exitCode: number | null | void, stderr: string): string {
+  const end = exitCode === undefined ? '' : ` The program ended with ${exitCode ?? 'a signal'}.`;
+  const noise = stderr.trim() === '' ? '' : ` Its standard error ends with: ${stderr.trim().slice(-1000)}`;
+  return `${toErrorMessage(error)}.${end}${noise}`;
+}
+
+async function withProgram<T>(options: ProgramOptions, use: (child: Spawned) => Promise<T>): Promise<T> {
   const { command, args, cwd, env, signal } = options;
   signal.throwIfAborted();
   const child = spawn(command, args, { cwd, env, detached: canGroup, stdio: ['pipe', 'pipe', 'pipe'] });
-  const ended = watch(child, options);
+  const used = watch(child, signal, use);
   if (running.size === 0) process.on('exit', killAll);
-  running.set(child, ended);
+  running.set(child, used);
   try {
-    return await ended;
+    return await used;
   } finally {
     running.delete(child);
     if (running.size === 0) process.off('exit', killAll);
   }
 }
 
-async function watch(child: Spawned, { input, signal }: ProgramOptions): Promise<ProgramEnd> {
-  const [stdout, stderr] = [new Tail(), new Tail()];
-  child.stdout.on('data', stdout.add);
-  child.stderr.on('data', stderr.add);
+async function watch<T>(child: Spawned, signal: AbortSignal, use: (child: Spawned) => Promise<T>): Promise<T> {
   child.stdin.on('error', () => {}); // the program may end before it has read everything
-  child.stdin.end(input ?? '');
   let killing: NodeJS.Timeout | undefined;
   const onAbort = (): void => {
     signalGroup(child, 'SIGTERM');
@@ -69,9 +114,9 @@ async function watch(child: Spawned, { input, signal }: ProgramOptions): Promise
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const exitCode = await endOf(child);
+    const result = await use(child);
     signal.throwIfAborted();
-    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+    return result;
   } finally {
     clearTimeout(killing);
     signal.removeEventListener('abort', onAbort);
