@@ -6,6 +6,7 @@ import {
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
+  type PromptRequest,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type SessionUpdate,
@@ -35,8 +36,8 @@ export async function askAcpAgent(
   const stream = ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(stdout) as ReadableStream<Uint8Array>);
   return await app.connectWith(stream, async (agent) => {
     const sessionId = await openSession(agent, cwd);
-    const prompt = [{ type: 'text' as const, text: query }];
-    const { stopReason } = await agent.request('session/prompt', { sessionId, prompt });
+    const turn: PromptRequest = { sessionId, prompt: [{ type: 'text', text: query }] };
+    const { stopReason } = await agent.request(methods.agent.session.prompt, turn);
     return { stopReason, answer: heard.answer, numToolCalls: heard.numToolCalls };
   });
 }
