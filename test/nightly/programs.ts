@@ -1,16 +1,18 @@
 import { toErrorMessage } from '@agentjet/core';
 import { installProgram } from '../swarm/programs/install-programs.js';
-import { programs, type Program, type ProgramName } from '../swarm/programs/programs.js';
+import { acpAgents, programs, type Program } from '../swarm/programs/programs.js';
 import { complaintsAbout, runProgram } from '../swarm/programs/run-program.js';
 import type { NightlyOutcome } from './nightly-job.js';
 import { type EpisodeResult, runEach } from './run-each.js';
 
+const all = { ...programs, ...acpAgents };
+
 /**
- * Runs one episode, with a tool call, of each of these programs from the npm registry: Claude Code, Codex and OpenCode.
- * The swarm server is on loopback.
+ * Runs one episode, with a tool call, of each of these programs from the npm registry: Claude Code, Codex and OpenCode,
+ * as programs and over the Agent Client Protocol. The swarm server is on loopback.
  */
 export function run(): Promise<NightlyOutcome> {
-  return runEach('programs', Object.keys(programs) as ProgramName[], (name) => runOne(programs[name]));
+  return runEach('programs', Object.keys(all) as (keyof typeof all)[], (name) => runOne(all[name]));
 }
 
 async function runOne(program: Program): Promise<EpisodeResult> {

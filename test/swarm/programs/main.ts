@@ -1,13 +1,13 @@
 /**
- * `npm run swarm:programs -- [claude-code codex opencode] [--record] [--json]` runs one episode with each of these
- * real coding agents from the npm registry. With --record, their requests are kept in transcripts/. The exit code is 1
- * if an episode fails.
+ * `npm run swarm:programs -- [claude-code codex opencode 'acp codex' ...] [--record] [--json]` runs one episode with
+ * each of these real coding agents from the npm registry: as programs, and over the Agent Client Protocol (acp). With
+ * --record, the requests of the programs are kept in transcripts/. The exit code is 1 if an episode fails.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { installProgram } from './install-programs.js';
-import { isProgramName, programs } from './programs.js';
+import { acpAgents, isProgramName, programs, type Program } from './programs.js';
 import { complaintsAbout, runProgram } from './run-program.js';
 import { toRequests, type Transcript } from './transcript.js';
 
@@ -15,17 +15,15 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { record: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
 });
-const unknown = positionals.filter((name) => !isProgramName(name));
+const all: Readonly<Record<string, Program>> = { ...programs, ...acpAgents };
+const unknown = positionals.filter((name) => !Object.hasOwn(all, name));
 if (unknown.length > 0) {
-  console.error(
-    `There is no program "${unknown.join('", "')}". The programs are: ${Object.keys(programs).join(', ')}.`,
-  );
+  console.error(`There is no program "${unknown.join('", "')}". The programs are: ${Object.keys(all).join(', ')}.`);
   process.exit(1);
 }
 
-const names = positionals.length === 0 ? Object.keys(programs) : positionals;
-for (const name of names.filter(isProgramName)) {
-  const program = programs[name];
+const chosen = Object.entries(all).filter(([name]) => positionals.length === 0 || positionals.includes(name));
+for (const [name, program] of chosen) {
   const installed = installProgram(program);
   if ('problem' in installed) {
     tell({ name, problem: installed.problem });
@@ -36,7 +34,7 @@ for (const name of names.filter(isProgramName)) {
   const complaints = complaintsAbout(outcome);
   tell({ name, version: program.version, complaints, requests: outcome.exchanges.length });
   if (complaints.length > 0) process.exitCode = 1;
-  else if (values.record) {
+  else if (values.record && isProgramName(name)) {
     const { package: from, version } = program;
     const transcript: Transcript = { package: from, version, requests: toRequests(outcome.exchanges) };
     writeFileSync(path.join(import.meta.dirname, 'transcripts', `${name}.json`), print(transcript));

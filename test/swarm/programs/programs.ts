@@ -9,6 +9,8 @@ export type Program = {
   readonly args: readonly string[];
   /** The tool call that the model makes first. */
   readonly call: string;
+  /** It speaks the Agent Client Protocol, and gets the question as a prompt. */
+  readonly isAcp?: boolean;
 };
 
 const callOf = (name: string, given: object): string =>
@@ -35,6 +37,27 @@ export const programs = {
     command: 'opencode',
     args: ['run', '{query}'],
     call: callOf('bash', { command: 'cat a.txt', description: 'Reads the file.' }),
+  },
+} as const satisfies Readonly<Record<string, Program>>;
+
+/** Agents of the registry of the Agent Client Protocol. Their names begin with `acp`. */
+export const acpAgents = {
+  'acp opencode': { ...programs.opencode, args: ['acp'], isAcp: true },
+  'acp claude-agent': {
+    package: '@agentclientprotocol/claude-agent-acp',
+    version: '0.101.0',
+    command: 'claude-agent-acp',
+    args: [],
+    call: programs['claude-code'].call,
+    isAcp: true,
+  },
+  'acp codex': {
+    package: '@agentclientprotocol/codex-acp',
+    version: '2.6.0',
+    command: 'codex-acp',
+    args: [],
+    call: programs.codex.call,
+    isAcp: true,
   },
 } as const satisfies Readonly<Record<string, Program>>;
 

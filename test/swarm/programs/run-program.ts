@@ -53,6 +53,7 @@ export async function runProgram(program: Program, bin: string): Promise<Program
     command: path.join(bin, program.command),
     args: program.args,
     folder,
+    protocol: program.isAcp === true ? 'acp' : undefined,
     reward: `grep -q '${answer}' && echo 1 || echo 0`,
   });
   try {
