@@ -37,7 +37,7 @@ export const jobs = {
   trackers: 'Do TensorBoard, wandb and swanlab take what a run sends them?',
   gguf: 'Are GGUF files read as the reference reads them, and does llama.cpp answer with our exports as we do?',
   real: 'Does a real language model learn in the tutorials with SmolLM2, one seed of each?',
-  frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
+  frameworks: 'Which agent frameworks in TypeScript and in Python work, and is exactly what they sampled trained?',
   harbor: 'Are tasks of Harbor paid as Harbor pays them, and neither attacks, faults nor kills change that?',
   doors: 'Do our packages work with the compilers, package managers, bundlers and test runners that people use?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',

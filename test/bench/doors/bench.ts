@@ -6,6 +6,7 @@ import type { BenchOptions, BenchResult } from '../bench.js';
 import { readTree } from '../keep-result.js';
 import { runCommand } from '../first-hour/run-command.js';
 import { openPlace, type DoorProject } from './door-project.js';
+import { readKeptTables } from './kept-tables.js';
 import { packedOverrides } from './packed-overrides.js';
 import { projects } from './projects.js';
 
@@ -14,6 +15,7 @@ import { projects } from './projects.js';
  * this commit, and is checked, installed, bundled or tested as its users would do it. `--only <name>,<name>` runs those
  * whose name has one of these parts, and keeps the outcomes of the others at the same commit, so that a result can be
  * joined from several calls. `install_mb` is one of the names. `--packed <folder>` takes tarballs that exist.
+ * The frameworks and harnesses come from the kept results of the nightly jobs `frameworks` and `programs`.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -36,7 +38,11 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     const megabytes = isChosen(sizeName)
       ? await installedMegabytes(path.join(folder, 'agentjet'), packed)
       : earlier.install_mb;
-    const summary = { projects: outcomes, ...(megabytes !== undefined && { install_mb: megabytes }) };
+    const summary = {
+      ...readKeptTables(path.join(root, 'test/nightly/results')),
+      projects: outcomes,
+      ...(megabytes !== undefined && { install_mb: megabytes }),
+    };
     return { summary, details: { loads } };
   } finally {
     rmSync(folder, { recursive: true, force: true });
