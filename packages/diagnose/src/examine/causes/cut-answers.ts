@@ -9,7 +9,8 @@ const alwaysShare = 0.2;
 export const manyCutAnswers: Cause = {
   name: 'cut_answers',
   needs: ['cut'],
-  threshold: '5% of the answers in the last quarter of the run: each is rewarded as an unfinished answer',
+  threshold:
+    '5% of the answers in the last quarter of the run, which are rewarded as unfinished answers, or 5% of the episodes whose history did not fit into the context',
   explains: [
     'never_solved',
     'format_not_met',
@@ -25,23 +26,31 @@ export const manyCutAnswers: Cause = {
     'no_gain',
   ],
   explainsFrom: 0.25,
-  look({ figures: { cut }, episodes, settings }) {
+  look(run) {
+    const { cut } = run.figures;
     if (cut === undefined) return undefined;
     const late = between(cut, 0.75, 1);
     const share = meanOf(late.values);
-    if (share < leastCut) return undefined;
     const [first = 0] = late.steps;
-    const recent = episodes?.filter(({ phase, step }) => phase === 'train' && step >= first) ?? [];
-    if (recent.length > 0 && recent.reduce((sum, { answers }) => sum + answers, 0) < leastAnswers) return undefined;
-    const affected = recent.filter((episode) => episode.cut > 0);
+    const recent = run.episodes?.filter(({ phase, step }) => phase === 'train' && step >= first) ?? [];
+    const overflow = recent.filter(({ error }) => error?.code === 'context_overflow');
+    if (share < leastCut && overflow.length <= leastCut * recent.length) return undefined;
+    const answers = recent.reduce((sum, each) => sum + each.answers, 0);
+    if (recent.length > 0 && overflow.length === 0 && answers < leastAnswers) return undefined;
+    const affected = recent.filter((episode) => episode.cut > 0 || overflow.includes(episode));
+    const failed = recent.filter(({ status }) => status === 'failed');
     return {
-      summary: `${percent(share)} of the answers since step ${first} were cut at a token limit, so the agent got them unfinished.`,
-      cure: `Raise ${nameSetting('rollout.max_response_length_in_one_turn', settings.answerLimit)}, or ${nameSetting('rollout.max_model_len', settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
+      summary: `${percent(share)} of the answers since step ${first} were cut at a token limit, so the agent got them unfinished.${sayOverflow(overflow.length, recent.length)}`,
+      cure: `Raise ${nameSetting('rollout.max_response_length_in_one_turn', run.settings.answerLimit)}, or ${nameSetting('rollout.max_model_len', run.settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
       episodes: affected.map(({ id }) => id),
       since: first,
       ...(share >= alwaysShare && { asks: 'change' as const }),
+      ...(overflow.length > failed.length / 2 && { explains: [...manyCutAnswers.explains, 'failed_episodes'] }),
       // Of several answers of an episode, one that is cut is enough to spoil it.
       taken: Math.max(share, affected.length / Math.max(1, recent.length)),
     };
   },
 };
+
+const sayOverflow = (count: number, episodes: number): string =>
+  count === 0 ? '' : ` ${count} of ${episodes} episodes failed because their history did not fit into the context.`;

@@ -2,6 +2,18 @@ import { expectFirst, flat, learning } from '../testing/simulate-run.js';
 
 expectFirst({
   cut_answers: [
+    [
+      'and then the history does not fit into the context',
+      {
+        skill: flat(0.1),
+        change: ({ success }, { random }) => {
+          if (success) return { answers: 3 };
+          if (random.next() < 0.4) return { answers: 4, cut: 1 };
+          const error = { code: 'context_overflow', message: 'The prompt has 600 tokens', outage: false };
+          return { status: 'failed', reward: undefined, error };
+        },
+      },
+    ],
     ['all answers', { skill: flat(0), steps: 3, evaluated: [0], change: () => ({ cut: 1, tokens: 8 }) }],
     [
       'two thirds of the answers, and equal rewards',
