@@ -104,6 +104,14 @@ export function explainedShare(part: readonly number[], whole: readonly number[]
   return ofPart < 1e-12 || ofWhole < 1e-12 ? 0 : product(part, whole) ** 2 / (ofPart * ofWhole);
 }
 
+/** The standard deviation of the mean reward of a step that comes from the tasks that it draws. 0 without episodes. */
+export function luckOf(run: ExaminedRun): number {
+  const means = groupsOf(trainingEpisodes(run)).map((group) => meanOf(group.map(({ reward = 0 }) => reward)));
+  const level = meanOf(means);
+  const deviation = Math.sqrt(meanOf(means.map((mean) => (mean - level) ** 2)));
+  return means.length === 0 ? 0 : deviation / Math.sqrt(means.length / run.steps);
+}
+
 /** Within groups, the length explains this share of the differences of the reward, if the reward pays for length. */
 const leastLengthShare = 0.3;
 

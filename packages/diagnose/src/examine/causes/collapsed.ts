@@ -3,7 +3,8 @@ import { collapsedShare } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
-import { between, meanOf } from '../figures/series.js';
+import { luckOf } from '../episode-sets.js';
+import { between, meanOf, noiseIn } from '../figures/series.js';
 import { areShares, trainingRates } from '../outcome.js';
 import { figure, nameSetting } from '../words.js';
 import { isUnheld } from './kl-drift.js';
@@ -93,9 +94,11 @@ function joinTrained(levels: readonly Trained[]): readonly Level[] {
     // A single stretch may have drawn easy tasks, so nearly everything must be lost after it.
     .filter(([before, after], at) => at > 0 || after.rate < (collapsedShare / 2) * before.rate);
   const deepest = cuts.toSorted((left, right) => gapOf(right) - gapOf(left))[0];
-  return deepest === undefined || gapOf(deepest) <= 0 ? endJoined(levels) : deepest;
+  return deepest === undefined || gapOf(deepest) < leastGap ? endJoined(levels) : deepest;
 }
 
+/** The deepest of many falls is partly luck. */
+const leastGap = 0.05;
 const gapOf = ([before, after]: readonly [Level, Level]): number => before.low - after.high;
 
 /** If success stayed low for several stretches at the end, they are one level. */
@@ -106,11 +109,16 @@ function endJoined(levels: readonly Trained[]): readonly Level[] {
 }
 
 /** Success may stay at 0 although the model earned parts of the reward, and earns none any more. */
-function rewardLevels({ figures: { reward }, episodes = [] }: ExaminedRun): readonly Level[] {
+function rewardLevels(run: ExaminedRun): readonly Level[] {
+  const {
+    figures: { reward },
+    episodes = [],
+  } = run;
   if (reward === undefined || episodes.length === 0) return [];
   const earned = episodes.flatMap((each) => (each.phase === 'train' ? (each.reward ?? []) : []));
   const floor = earned.reduce((least, value) => Math.min(least, value), Infinity);
-  const fall = changeBetween(reward, { from: between(reward, 0, 0.25), to: between(reward, 0.7, 1) });
+  const noise = Math.max(noiseIn(reward) ?? 0, luckOf(run));
+  const fall = changeBetween(reward, { from: between(reward, 0, 0.25), to: between(reward, 0.7, 1), noise });
   if (fall === undefined || fall.high >= 0) return [];
   const margin = (fall.high - fall.low) / (2 * Math.SQRT2);
   return [fall.before, fall.after].map((value, at) => ({

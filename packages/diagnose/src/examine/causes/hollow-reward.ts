@@ -3,13 +3,14 @@ import {
   comparePreference,
   groupsOf,
   episodeIds,
+  luckOf,
   paysForLength,
   prefersNothing,
   trainingEpisodes,
 } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises, type FigureChange } from '../figures/change.js';
-import { between, type FigureSeries, since } from '../figures/series.js';
+import { between, noiseIn, since, type FigureSeries } from '../figures/series.js';
 import { evaluationSeries, heldOutChange, isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
 
@@ -96,7 +97,7 @@ function compare(run: ExaminedRun, success: FigureSeries): Comparison | undefine
   const first = Math.min(reward.steps[0] ?? 0, success.steps[0] ?? 0);
   const last = reward.steps.at(-1) ?? 0;
   for (const from of [first, (first + last) / 2]) {
-    const [paid, solved] = [changeSince(from, reward), changeSince(from, success)];
+    const [paid, solved] = [changeSince(from, reward, luckOf(run)), changeSince(from, success)];
     if (paid === undefined || solved === undefined) continue;
     const found = compareChanges({ reward: paid, success: solved, from }, run, rangeOf(success));
     if (found !== undefined) return found;
@@ -107,7 +108,7 @@ function compare(run: ExaminedRun, success: FigureSeries): Comparison | undefine
 /** Compares the reward with success on held-out tasks. Few evaluations are enough, because each has an interval. */
 function compareHeldOut(run: ExaminedRun): Comparison | undefined {
   const { reward: series } = run.figures;
-  const [reward, success] = [series && changeSince(series.steps[0] ?? 0, series), heldOutChange(run)];
+  const [reward, success] = [series && changeSince(series.steps[0] ?? 0, series, luckOf(run)), heldOutChange(run)];
   if (series === undefined || reward === undefined || success === undefined) return undefined;
   const range = rangeOf(evaluationSeries(run.evaluations));
   return compareChanges({ reward, success, from: run.evaluations[0]?.step ?? 0 }, run, range);
@@ -131,10 +132,15 @@ function compareChanges(
 
 const shortRun = 20;
 
-function changeSince(from: number, series: FigureSeries): FigureChange | undefined {
+function changeSince(from: number, series: FigureSeries, luck = 0): FigureChange | undefined {
   const stretch = since(series, from);
   const share = stretch.values.length < shortRun ? 0.25 : 0.15; // few steps differ by the tasks that they draw
-  return changeBetween(series, { from: between(stretch, 0, share), to: between(stretch, 1 - share, 1) });
+  const noise = noiseIn(series);
+  return changeBetween(series, {
+    from: between(stretch, 0, share),
+    to: between(stretch, 1 - share, 1),
+    noise: noise && Math.max(noise, luck),
+  });
 }
 
 /**

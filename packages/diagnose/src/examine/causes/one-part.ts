@@ -18,7 +18,10 @@ import { percent } from '../words.js';
 /** A part with this share of the spread decides the order of the episodes alone. */
 const leastShare = 0.8;
 /** If too few groups have a success, a part with this share is enough. */
-const aloneShare = 0.9;
+const aloneShare = 0.85;
+const manyCompared = 16;
+/** A part that prefers the success in more of these groups may be the one that matters. */
+const mostAgreeing = 0.85;
 const leastSteps = 20;
 
 export const onePart: Cause = {
@@ -67,10 +70,12 @@ function ownerInGroups(run: ExaminedRun): Sighting | undefined {
   const [owner, ...others] = rated.toSorted((left, right) => right.share - left.share);
   const mute = others.toSorted((left, right) => right.preference.agreeing - left.preference.agreeing)[0];
   if (owner === undefined || mute === undefined || owner.share < leastShare) return undefined;
-  const isUnknown = owner.preference.compared < leastCompared;
+  const { compared, agreeing } = owner.preference;
+  const isUnknown = compared < leastCompared;
   const [ofOwner, ofMute] = [run.parts.get(owner.name) ?? emptySeries, run.parts.get(mute.name) ?? emptySeries];
   const isAlone = owner.share >= aloneShare && mute.share < 1 - aloneShare;
-  if (isUnknown ? !hasNeverPaid(ofMute, ofOwner) && !isAlone : !prefersNothing(owner.preference)) return undefined;
+  const mayMatter = compared < manyCompared ? !isAlone || agreeing > mostAgreeing * compared : true;
+  if (mayMatter && (isUnknown ? !hasNeverPaid(ofMute, ofOwner) : !prefersNothing(owner.preference))) return undefined;
   return sight(owner, mute.name, {
     what: 'decides which episode of a group gets more',
     episodes: episodeIds(owner.preference.against),

@@ -58,7 +58,7 @@ function worseThanCooler(run: ExaminedRun, at: 'first' | 'last'): Sighting | und
     cure: cooler(temperature),
     ...explainsAt(run),
     // At a usual temperature, most models are better if they are cooler.
-    taken: (isHot(run) ? 1 : 0.3) * (1 - trained.rate / last.score),
+    taken: (isHot(run) ? 1 : 0.2) * (1 - trained.rate / last.score),
   };
 }
 
