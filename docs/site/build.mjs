@@ -49,6 +49,14 @@ const failures = [
 
 const sections = parse(readFileSync(path.join(site, 'pages.yaml'), 'utf8'));
 const titles = new Map(pages.map(({ file, title, address }) => [file, { title, address }]));
+/** Returns the pages that match, except those that pages.yaml names. */
+const others = (pattern) => {
+  const named = new Set(Object.values(sections).flatMap((entries) => entries.map(fileOf)));
+  return pages.map(({ file }) => file).filter((file) => pattern.test(file) && !named.has(file));
+};
+const fileOf = (entry) => (typeof entry === 'string' ? entry : Object.keys(entry)[0]);
+sections.Tutorials = others(/^tutorial\/[^/]+\/README\.md$/);
+sections.Packages = others(/^(?:packages\/[^/]+|trainer(?:\/\w+)?)\/README\.md$/);
 const navigation = Object.entries(sections).map(([text, files]) => ({
   text,
   collapsed: true,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { ownFiles } from '../../.ci/own-files.mjs';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const linesOf = (file: string): readonly string[] => readFileSync(path.join(root, file), 'utf8').split('\n');
@@ -26,4 +27,40 @@ it('a heading of the changelog has at most ten lines', () => {
     .split(/^#+ /m)
     .filter((part) => part.split('\n').filter((line) => line.startsWith('- ')).length > 10);
   expect(long).toEqual([]);
+});
+
+it('the page of a package has at most 60 lines', () => {
+  const pages = ownFiles().filter((file) => /^(?:packages|trainer|adapters\/[^/]+)\/(?:.*\/)?README\.md$/.test(file));
+  const long = pages.filter((file) => linesOf(file).length > 61).map((file) => `${file}: ${linesOf(file).length}`);
+  expect(pages.length).toBeGreaterThan(40);
+  expect(long).toEqual([]);
+});
+
+/** Pages that a program writes, and lists of what changed. */
+const notWritten =
+  /^(?:docs\/RESULTS|CHANGELOG|AGENTS|test\/|trainer\/torch\/LOG|packages\/[^/]+\/model\/)|\/documents\/documents\//;
+
+/** The words of a page's paragraphs, without code, tables and what a link leads to. */
+function wordsOf(file: string): readonly string[] {
+  const text = linesOf(file)
+    .filter((line) => !line.startsWith('|'))
+    .join('\n')
+    .replace(/```[^]*?```/g, '')
+    .replace(/<!--[^]*?-->|\]\([^)]*\)/g, '');
+  return text.toLowerCase().match(/[\w'/.-]+/g) ?? [];
+}
+
+it('no passage of 18 words is on two pages', () => {
+  const places = new Map<string, string>();
+  const twice = new Set<string>();
+  for (const file of ownFiles().filter((name) => name.endsWith('.md') && !notWritten.test(name))) {
+    const words = wordsOf(file);
+    for (let at = 0; at + 18 <= words.length; at++) {
+      const passage = words.slice(at, at + 18).join(' ');
+      const before = places.get(passage);
+      if (before === undefined) places.set(passage, file);
+      else if (before !== file) twice.add(`${before} and ${file}: ${passage}`);
+    }
+  }
+  expect([...twice]).toEqual([]);
 });

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type CommonConfig, type ConfigComposition, formatCount } from '@agentjet/core';
 import type { PreparedModel } from '@agentjet/models';
 
-/** This file resolves `trainer_common.optim.lr: auto`. The trainer's README names the source of each rate. */
+/** This file resolves `trainer_common.optim.lr: auto`. docs/training.md names the source of each rate. */
 
 const rates = [
   { most: 20e6, full: 3e-4, adapter: 1e-3 },

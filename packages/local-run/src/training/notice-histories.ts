@@ -11,7 +11,7 @@ const forkShare = 0.1;
 const spliceShare = 0.5;
 /** An agent with fewer calls is not reported. */
 const leastCalls = 20;
-const page = 'packages/context-tracker/README.md, "History policy"';
+const page = 'docs/context-tracker.md, "History policy"';
 
 type Tally = { calls: number; readonly forks: Map<string, number>; readonly splices: Map<string, number> };
 
