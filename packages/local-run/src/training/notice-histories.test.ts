@@ -28,9 +28,7 @@ it('reports an agent that forks often once, with the cause and the page that exp
   ];
   const notices = noticesOf([...forking, stepEnd, ...forking, stepEnd]);
   expect(notices).toHaveLength(1);
-  expect(notices[0]).toMatch(
-    /"a": 4 of its 30 calls .* cause template: the chat template .*docs\/context-tracker\.md/,
-  );
+  expect(notices[0]).toMatch(/"a": 4 of its 30 calls .* cause template: the chat template .*docs\/context-tracker\.md/);
 });
 
 it('reports splices when most answers come back changed', () => {
