@@ -30,25 +30,34 @@ const none = -1;
 export function packTurns(turns: readonly TurnDescription[], laterMs = 0): PackedTurns {
   const names: string[] = [];
   const numbers: number[] = [];
-  const place = (name: string): number => {
-    const known = names.indexOf(name);
-    return known === -1 ? names.push(name) - 1 : known;
-  };
   let unusual: Record<string, Unusual> | undefined;
   for (const [index, turn] of turns.entries()) {
     const { turnId, agentName, targetTag, promptTokens, reusedTokens, generatedTokens, policyVersion, sample } = turn;
     const slash = turnId.lastIndexOf('/');
     const call = callOf(turnId, slash);
-    numbers.push(place(call === none ? turnId : turnId.slice(0, slash)), call);
-    numbers.push(place(agentName), place(targetTag), promptTokens, reusedTokens, generatedTokens, policyVersion);
+    numbers.push(placeOf(call === none ? turnId : turnId.slice(0, slash), names), call);
+    numbers.push(
+      placeOf(agentName, names),
+      placeOf(targetTag, names),
+      promptTokens,
+      reusedTokens,
+      generatedTokens,
+      policyVersion,
+    );
     numbers.push(sample ?? none, turn.parts.length);
     for (const { author, start, end, name } of turn.parts)
-      numbers.push(place(author), start, end, name === undefined ? none : place(name));
+      numbers.push(placeOf(author, names), start, end, name === undefined ? none : placeOf(name, names));
     const rare = unusualOf(turn);
     if (rare !== undefined) (unusual ??= {})[index] = rare;
   }
   const times = turns.some((turn) => turn.times !== undefined) && { times: packTimes(turns, laterMs) };
   return { names, numbers, ...(unusual !== undefined && { unusual }), ...times };
+}
+
+/** Returns the position of a name in the list, and adds the name if it is missing. */
+function placeOf(name: string, names: string[]): number {
+  const known = names.indexOf(name);
+  return known === -1 ? names.push(name) - 1 : known;
 }
 
 const numbersOfTimes = 5;
