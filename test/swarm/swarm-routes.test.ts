@@ -262,6 +262,9 @@ describe('the run', () => {
       expect(codeOf(await order(operation, 'one'))).toEqual([409, 'name_taken']);
     const { entries } = (await send(server, 'GET', '/audit')).body as { readonly entries: readonly object[] };
     expect(entries).toMatchObject([{ what: 'pause' }, { what: 'resume' }]);
+    const pages = await Promise.all(['0', '1'].map((after) => send(server, 'GET', `/audit?after=${after}&limit=1`)));
+    expect(pages.map(({ body }) => body)).toEqual([{ entries: [entries[0]], next: 1 }, { entries: [entries[1]] }]);
+    expect(codeOf(await send(server, 'GET', '/audit?after=last'))).toEqual([400, 'invalid_request']);
   });
 
   it('takes for one of several policies what may be its own, and no way to wait that needs one policy', async () => {

@@ -95,7 +95,15 @@ export class SwarmOperator {
 
   clients = async (): Promise<ClientsAnswer> => (await this.#send('GET', '/clients')) as ClientsAnswer;
 
-  audit = async (): Promise<AuditAnswer> => (await this.#send('GET', '/audit')) as AuditAnswer;
+  audit = async (): Promise<AuditAnswer> => {
+    const entries: AuditAnswer['entries'][number][] = [];
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page = (await this.#send('GET', `/audit?after=${after}`)) as AuditAnswer;
+      entries.push(...page.entries);
+      after = page.next;
+    }
+    return { entries };
+  };
 }
 
 /**

@@ -83,6 +83,7 @@ export { createOpenApi } from './open-api.js';
 export { parseRequest, parseStrings } from './parse-request.js';
 export { modelRoutes, type CallRoute } from './model-routes.js';
 export {
+  auditQuerySchema,
   checkpointQuerySchema,
   configHeaders,
   dropQuerySchema,

@@ -324,6 +324,7 @@ export const auditAnswerSchema = z.strictObject({
   entries: z.array(
     z.strictObject({ at: z.string(), by: z.string(), what: z.string(), detail: z.record(z.string(), z.unknown()) }),
   ),
+  next: z.number().int().optional().describe('The `after` of the next page. Absent on the last page.'),
 });
 
 /** The answer to `GET /clients`. */

@@ -36,6 +36,11 @@ export const groupsQuerySchema = z.strictObject({
   limit: wholeNumber.optional().describe('The number of groups, at most 1,000. Default: 1,000.'),
 });
 
+export const auditQuerySchema = z.strictObject({
+  after: wholeNumber.optional().describe('The `next` of the previous page.'),
+  limit: wholeNumber.optional().describe('The number of orders, at most 1,000. Default: 1,000.'),
+});
+
 export const dropQuerySchema = z.strictObject({
   key: z
     .string({ error: 'name the key whose episodes are dropped' })

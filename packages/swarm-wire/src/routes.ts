@@ -165,8 +165,10 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/audit',
     role: 'commander',
-    summary: 'Lists the orders of operators',
+    summary: 'Lists the orders of operators, oldest first',
+    query: queries.auditQuerySchema,
     answers: { 200: run.auditAnswerSchema },
+    errors: ['invalid_request'],
   },
   {
     method: 'get',

@@ -143,11 +143,13 @@ type OldFile = {
 
 type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
 
-/** The number of entries that are read or written before other work runs. */
+/** The number of entries that are read before other work runs. */
 const pageEntries = 256;
+/** The number of entries that are written before other work runs. The account is updated for each of their episodes. */
+const partEntries = 64;
 
 function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let at = 0; at < items.length; at += pageEntries) yield items.slice(at, at + pageEntries);
+  for (let at = 0; at < items.length; at += partEntries) yield items.slice(at, at + partEntries);
 }
 
 /** Removes the manifests and outcomes of these steps from the state, because no checkpoint needs them. */

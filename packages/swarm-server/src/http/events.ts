@@ -30,6 +30,17 @@ const heartbeatMs = 15_000;
 /** Old events are sent in parts, so that other requests are answered in between. A part takes at most this long. */
 const partMs = 5;
 
+/** Lets one stream read one part in a turn of the event loop, however many streams there are. */
+export class ReadTurns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  take<Part>(read: () => Part): Promise<Part> {
+    const part = this.#last.then(() => new Promise((resolve) => setImmediate(resolve))).then(read);
+    this.#last = part.catch(() => undefined); // the stream gets the error
+    return part;
+  }
+}
+
 /** A client that reads so slowly that more than this waits for it is disconnected. It can continue with `last-event-id`. */
 const mostWaiting = 16 * 2 ** 20;
 
@@ -38,9 +49,9 @@ const mostWaiting = 16 * 2 ** 20;
  * last event gets all later events that are in files which still exist. A client that sends no id gets only new events.
  * An event without an id says whether the policies train, at the beginning and after each change.
  */
-export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
+export function respondEvents(swarm: Swarm, lastEventId: string | undefined, turns: ReadTurns): Response {
   const from = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? undefined : Number(lastEventId);
-  const stream = new EventStream(swarm, from);
+  const stream = new EventStream(swarm, from, turns);
   const strategy = new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 });
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -61,9 +72,11 @@ class EventStream {
   /** The file that is read. Earlier files were read to their end, and opening them again takes time. */
   #file = -1;
   #stop = (): void => {};
+  readonly #turns: ReadTurns;
 
-  constructor(swarm: Swarm, from: number | undefined) {
+  constructor(swarm: Swarm, from: number | undefined, turns: ReadTurns) {
     this.#swarm = swarm;
+    this.#turns = turns;
     this.#seen = from ?? -1;
     this.#isLive = from === undefined;
   }
@@ -92,10 +105,11 @@ class EventStream {
   /** Is called while the client has room. Sends the next part of the old events. */
   async pull(): Promise<void> {
     while (!this.#isLive && this.#controller !== undefined && (this.#controller.desiredSize ?? 0) > 0) {
-      const { text, isLast } = this.#readPart();
-      this.#isLive = isLast; // nothing is committed between the read and this line, so the listener misses no event
-      this.#write(text);
-      if (!isLast) await new Promise((resolve) => setImmediate(resolve));
+      await this.#turns.take(() => {
+        const { text, isLast } = this.#readPart();
+        this.#isLive = isLast; // nothing is committed between the read and this line, so the listener misses no event
+        this.#write(text);
+      });
     }
   }
 

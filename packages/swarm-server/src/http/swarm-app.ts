@@ -2,6 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import {
   abandonRequestSchema,
+  auditQuerySchema,
   claimRequestSchema,
   createOpenApi,
   endRequestSchema,
@@ -35,7 +36,7 @@ import {
   unknownRoute,
 } from './door.js';
 import { originOf } from './address.js';
-import { respondEvents } from './events.js';
+import { ReadTurns, respondEvents } from './events.js';
 import type { KeyLimiter } from './key-limits.js';
 import { addKeys } from './key-routes.js';
 import { renderMetrics } from './metrics.js';
@@ -71,12 +72,13 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
       return swarm.describe();
     }),
   );
+  const turns = new ReadTurns();
   base.get(
     '/events',
     door.raw('observer', async (swarm, context, key) => {
       const close = door.limiter.openStream(key);
       (context.env as HttpBindings).outgoing.once('close', close);
-      return respondEvents(swarm, readHeaders(context, eventsHeaders)['last-event-id']);
+      return respondEvents(swarm, readHeaders(context, eventsHeaders)['last-event-id'], turns);
     }),
   );
   base.get(
@@ -181,9 +183,11 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions & { readon
   );
   base.get(
     '/audit',
-    door.read('commander', async (swarm) => {
-      const entries = swarm.context.ledger.state.audit;
-      return { entries: entries.map(({ kind: _kind, ...entry }) => entry) };
+    door.ask('commander', auditQuerySchema, async (swarm, { after = 0, limit = 1000 }) => {
+      const { audit: all } = swarm.context.ledger.state;
+      const end = after + Math.min(Math.max(1, limit), 1000);
+      const entries = all.slice(after, end).map(({ kind: _kind, ...entry }) => entry);
+      return { entries, ...(end < all.length && { next: end }) };
     }),
   );
   base.get(

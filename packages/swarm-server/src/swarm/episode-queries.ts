@@ -1,26 +1,31 @@
+import type { LedgerEpisode } from '@agentjet/ledger';
 import type { EpisodeAnswer, EpisodesAnswer } from '@agentjet/swarm-wire';
 import type { SwarmContext } from './swarm-context.js';
 import { goneError, partsOf, stepOf, toOptional, type EpisodesQuery } from './episode-answers.js';
+import { isAfter, takePage } from './take-page.js';
 
 type OfEpisodes = Pick<SwarmContext, 'ledger' | 'lengths'>;
 
 /**
  * Lists the episodes that the ledger keeps, in the order of their claims. `after` is the id of the last episode of the
- * previous page.
+ * previous page. If it is unknown, the list starts at the beginning.
  */
-export function listEpisodes(context: OfEpisodes, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
-  const { episodes } = context.ledger.state;
-  const found: string[] = [];
-  // An unknown id starts at the beginning.
-  let isPast = after === undefined || !episodes.has(after);
-  for (const { episodeId, state: own } of episodes.values()) {
-    if (isPast && (state === undefined || own === state)) found.push(episodeId);
-    if (found.length > limit) break;
-    isPast ||= episodeId === after;
-  }
-  const page = found.slice(0, limit).map((episodeId) => findEpisode(context, episodeId));
-  const last = page.at(-1)?.episode_id;
-  return { episodes: page, ...(found.length > limit && last !== undefined && { next: last }) };
+export async function listEpisodes(
+  context: OfEpisodes,
+  { after, limit, state }: EpisodesQuery,
+): Promise<EpisodesAnswer> {
+  const { ledger } = context;
+  const { episodes } = ledger.state;
+  const isPast = isAfter(after, (id) => episodes.has(id));
+  const passes = (episode: Readonly<LedgerEpisode>): boolean =>
+    isPast(episode.episodeId) && (state === undefined || episode.state === state);
+  const all = state === 'running' && after === undefined ? ledger.running() : episodes.values();
+  const { page, hasMore } = await takePage(all, { passes, limit });
+  const last = page.at(-1)?.episodeId;
+  return {
+    episodes: page.map(({ episodeId }) => findEpisode(context, episodeId)),
+    ...(hasMore && last !== undefined && { next: last }),
+  };
 }
 
 /** Returns an episode of any age. Throws WireError `gone` if it is unknown. */

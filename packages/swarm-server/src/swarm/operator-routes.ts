@@ -34,6 +34,7 @@ import { randomName } from './episode-answers.js';
 import { takeOverEvaluation } from './evaluate.js';
 import { lookAt, shareNames } from './share-watch.js';
 import { rulesOf } from './rules-of.js';
+import { isAfter, takePage } from './take-page.js';
 import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import { describePolicies, stateName } from './describe-policies.js';
 import { describeProgress } from './describe-progress.js';
@@ -53,17 +54,24 @@ export class OperatorRoutes {
   addTasks = (request: TasksRequest, asked?: Asked): Promise<TasksAnswer> => this.#lists.add(request, asked);
 
   /** Returns a page of the sampled groups that have an episode without a reward, after the group `after`. */
-  unscored(all: boolean, shares?: readonly string[], { after, limit = Infinity }: Page = {}): GroupsAnswer {
-    const { state, rules } = this.#context.ledger;
+  async unscored(
+    all: boolean,
+    shares?: readonly string[],
+    { after, limit = Infinity }: Page = {},
+  ): Promise<GroupsAnswer> {
+    const { ledger } = this.#context;
+    const { state, rules } = ledger;
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
-      isSampled(state, group, rules) &&
-      this.#context.ledger.membersOf(group.groupId).some((episode) => episode.state === 'ended');
-    const groups = this.#openGroups().filter(
-      (group) => (all || isWaiting(group)) && (shares === undefined || shares.includes(shareOf(group))),
-    );
-    const start = after === undefined ? 0 : groups.findIndex(({ groupId }) => groupId === after) + 1;
-    const page = groups.slice(start, start + limit);
-    const next = start + limit < groups.length ? page.at(-1)?.groupId : undefined;
+      isSampled(state, group, rules) && ledger.membersOf(group.groupId).some((episode) => episode.state === 'ended');
+    const groups = this.#openGroups();
+    const isPast = isAfter(after, (id) => groups.some(({ groupId }) => groupId === id));
+    const passes = (group: Readonly<LedgerGroup>): boolean =>
+      isPast(group.groupId) &&
+      group.fate === undefined &&
+      (all || isWaiting(group)) &&
+      (shares === undefined || shares.includes(shareOf(group)));
+    const { page, hasMore } = await takePage(groups, { passes, limit });
+    const next = hasMore ? page.at(-1)?.groupId : undefined;
     return { groups: page.map((group) => this.describeGroup(group)), ...(next !== undefined && { next }) };
   }
 

@@ -174,7 +174,7 @@ export class Swarm {
 
   /** Returns the groups that wait for rewards. With `all`, groups that have some rewards are included. */
   unscored = (all = false, shares?: readonly string[], page?: Page): Promise<GroupsAnswer> =>
-    this.#answer(async () => this.#operator.unscored(all, shares, page));
+    this.#answer(() => this.#operator.unscored(all, shares, page));
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 
@@ -240,7 +240,7 @@ export class Swarm {
       if (changes.number === after && waitMs > 0) await changes.next(waitMs);
     });
 
-  episodes = (query: EpisodesQuery) => this.#answer(async () => listEpisodes(this.#context, query));
+  episodes = (query: EpisodesQuery) => this.#answer(() => listEpisodes(this.#context, query));
 
   addTasks = (request: TasksRequest, asked?: Asked): Promise<TasksAnswer> =>
     this.#answer(() => this.#operator.addTasks(request, asked));
