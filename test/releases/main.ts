@@ -1,5 +1,7 @@
 import path from 'node:path';
 import { cellName, chooseCells, type Cell } from './cells.js';
+import { curvesOfHistory } from './curves-of-history.js';
+import { keepCurves } from './curves.js';
 import { checkOptions } from './check-options.js';
 import { gateCells, type GateOutcome } from './gate-cells.js';
 import { gateCell } from './gate-cell.js';
@@ -16,7 +18,7 @@ import { listVersions, readResults, writeResult } from './store.js';
  * nothing, and says whether the current code still learns as well and as fast as the kept releases. `--minutes 80`
  * begins with another cell each day, and does not start a cell that could take longer than the remaining time.
  * `--progress` prints what is known after each cell, one line each. `--out` writes results to another folder, and
- * `--join` keeps results from such folders.
+ * `--join` keeps results from such folders. `--history` keeps the curves of all results in the history of the repository.
  */
 
 const values = parseOptions({
@@ -31,6 +33,7 @@ const values = parseOptions({
     json: { type: 'boolean', default: false },
     out: { type: 'string' },
     join: { type: 'string' },
+    history: { type: 'boolean', default: false },
   },
 });
 
@@ -78,6 +81,12 @@ function join(folders: readonly string[]): void {
   printFiles(joined.length, files);
 }
 
+/** Keeps the curves of results that newer ones have replaced, and draws them. */
+function keepHistory(): void {
+  keepCurves(curvesOfHistory(path.resolve(import.meta.dirname, '../..'), say));
+  writeReleasesPage();
+}
+
 /** Returns the cells whose requirements are installed here. */
 function leaveOutMissing(chosen: readonly Cell[]): readonly Cell[] {
   const missing = chosen.filter(({ needs }) => needs !== undefined && !needs.isHere());
@@ -88,7 +97,8 @@ function leaveOutMissing(chosen: readonly Cell[]): readonly Cell[] {
 
 try {
   const { seeds, minutes } = checkOptions(values);
-  if (values.join === undefined) {
+  if (values.history) keepHistory();
+  else if (values.join === undefined) {
     const chosen = leaveOutMissing(chooseCells(values));
     await (values.gate ? gate(chosen, minutes) : record(chosen, seeds));
   } else join(values.join.split(','));

@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { wilsonInterval } from '@agentjet/core/success';
 import { median } from '../bench/bench.js';
 import type { CellResult, SeedResult } from './cell-result.js';
+import { type CellCurve, curvesDir, readCurves } from './curves.js';
+import { drawCurves } from './draw-curves.js';
 import { listVersions, readResults } from './store.js';
 
 /** Makes `RELEASES.md` from the kept results, with a row for each cell and version, newest version first. */
@@ -40,6 +42,20 @@ function row({ version, tutorial, backbone, model, date, commit, seeds, failed =
   return `| ${cells.join(' | ')} |`;
 }
 
+type Drawing = { readonly title: string; readonly file: string; readonly curves: readonly CellCurve[] };
+
+/** The cells with more than one measured result. */
+function drawingsOf(results: readonly CellResult[]): readonly Drawing[] {
+  return [...readCurves(results)].flatMap(([file, curves]) => {
+    const newest = curves.at(-1);
+    if (newest === undefined || curves.length < 2) return [];
+    return [{ title: `${newest.tutorial} on ${newest.backbone}`, file: file.replace('.json', '.svg'), curves }];
+  });
+}
+
+const formatDrawing = ({ title, file, curves }: Drawing): string =>
+  `![${title}: training success of ${curves.length} results](curves/${file})`;
+
 export function formatReleases(results: readonly CellResult[]): string {
   return `# Releases
 
@@ -52,6 +68,14 @@ figures. The area is the mean training success over all steps.
 | version | tutorial | backbone | model | before | after | area | seeds | date | commit |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${results.map(row).join('\n')}
+
+## Curves
+
+Each chart has the training success of every result of a tutorial that was kept, also of those that a newer one has replaced.
+A curve is the median of its seeds after 5, 10, 20 and 40 steps and at the end, and the newest one is drawn first. Models and
+settings changed between some results, so a difference can have several causes; \`--gate\` compares like with like.
+
+${drawingsOf(results).map(formatDrawing).join('\n\n')}
 `;
 }
 
@@ -64,6 +88,11 @@ export function readAllResults(): readonly CellResult[] {
 
 export const releasesPage = path.join(import.meta.dirname, 'RELEASES.md');
 
+/** Writes the page and its charts. */
 export function writeReleasesPage(): void {
-  writeFileSync(releasesPage, formatReleases(readAllResults()));
+  const results = readAllResults();
+  mkdirSync(curvesDir, { recursive: true });
+  for (const { title, file, curves } of drawingsOf(results))
+    writeFileSync(path.join(curvesDir, file), drawCurves(title, curves));
+  writeFileSync(releasesPage, formatReleases(results));
 }

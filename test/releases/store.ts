@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CellResult, SeedResult } from './cell-result.js';
+import { keepCurves, toCellCurve } from './curves.js';
 import type { GateRun } from './gate.js';
 
 /** The kept results: `results/<version>/<tutorial>.<backbone>.json`. */
@@ -30,9 +31,11 @@ export function readResults(version: string, dir = resultsDir): readonly CellRes
     .map((file) => JSON.parse(readFileSync(path.join(dir, version, file), 'utf8')) as CellResult);
 }
 
+/** Writes a result. The curve of the kept result that it replaces stays. */
 export function writeResult(result: CellResult, dir = resultsDir): string {
   const file = path.join(dir, result.version, `${result.tutorial}.${result.backbone}.json`);
   mkdirSync(path.dirname(file), { recursive: true });
+  if (dir === resultsDir && existsSync(file)) keepCurves([toCellCurve(JSON.parse(readFileSync(file, 'utf8')))]);
   writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
   return file;
 }

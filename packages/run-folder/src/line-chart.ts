@@ -23,6 +23,8 @@ export type Series = {
 export type CurveChart = {
   readonly title: string;
   readonly xLabel: string;
+  /** Names of x = 0, 1, 2 and so on. Default: the numbers. */
+  readonly xNames?: readonly string[];
   readonly series: readonly Series[];
   readonly width?: number;
   readonly height?: number;
@@ -45,7 +47,7 @@ type Scale = { readonly at: (value: number) => number; readonly ticks: readonly 
 const maxPoints = 400;
 
 export function layOutChart(chart: CurveChart): readonly ChartElement[] {
-  const { title, xLabel, series, width = 640, height = 340, hasHead = true } = chart;
+  const { title, xLabel, xNames, series, width = 640, height = 340, hasHead = true } = chart;
   const [left, right] = [52, width - 18];
   const legend = hasHead ? placeLegend(series, left, right) : [];
   const top = hasHead ? (legend.at(-1)?.y ?? 24) + 22 : 12;
@@ -62,7 +64,7 @@ export function layOutChart(chart: CurveChart): readonly ChartElement[] {
   const y = createScale(values, [frame.bottom, frame.top], { count: 5, isWhole: false });
   return [
     ...(hasHead ? [text({ class: 'head', x: frame.left, y: 24 }, title), ...legend.flatMap(layOutLegendEntry)] : []),
-    ...layOutAxes({ x, y, frame, xLabel }),
+    ...layOutAxes({ x, y, frame, xLabel, ...(xNames && { xNames }) }),
     ...shown.flatMap((each) => layOutSeries(each, x, y)),
   ];
 }
@@ -122,9 +124,13 @@ function layOutLegendEntry({ series, x, y }: LegendEntry): readonly ChartElement
   return [sign, text({ x: x + 21, y: y + 5 }, name)];
 }
 
-type Axes = { readonly x: Scale; readonly y: Scale; readonly frame: Frame; readonly xLabel: string };
+type Axes = Pick<CurveChart, 'xLabel' | 'xNames'> & {
+  readonly x: Scale;
+  readonly y: Scale;
+  readonly frame: Frame;
+};
 
-function layOutAxes({ x, y, frame, xLabel }: Axes): readonly ChartElement[] {
+function layOutAxes({ x, y, frame, xLabel, xNames }: Axes): readonly ChartElement[] {
   const { left, right, bottom } = frame;
   const across = (name: string, at: number): ChartElement => ({
     tag: 'line',
@@ -136,7 +142,10 @@ function layOutAxes({ x, y, frame, xLabel }: Axes): readonly ChartElement[] {
       text({ class: 'tick', x: left - 8, y: round(y.at(tick) + 4), 'text-anchor': 'end' }, formatTick(tick)),
     ]),
     ...x.ticks.map((tick) =>
-      text({ class: 'tick', x: round(x.at(tick)), y: bottom + 19, 'text-anchor': 'middle' }, formatTick(tick)),
+      text(
+        { class: 'tick', x: round(x.at(tick)), y: bottom + 19, 'text-anchor': 'middle' },
+        xNames?.[tick] ?? formatTick(tick),
+      ),
     ),
     across('axis', bottom),
     ...(xLabel === '' ? [] : [text({ x: (left + right) / 2, y: bottom + 39, 'text-anchor': 'middle' }, xLabel)]),
