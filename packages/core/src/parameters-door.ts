@@ -8,3 +8,4 @@ export {
 export { formatParameters } from './parameters/format-parameters.js';
 export { protocolNames, type Protocol, type Wish } from './parameters/wish.js';
 export { wishes } from './parameters/wishes.js';
+export { formatRetiredKeys } from './config/format-retired-keys.js';

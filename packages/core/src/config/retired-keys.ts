@@ -7,7 +7,7 @@ const deduplication =
  * Keys of the Python AgentJet that this configuration does not have, with what to do instead. A key is written with its section; an
  * entry for a section covers everything below it.
  */
-const adviceByKey: Readonly<Record<string, string>> = {
+export const adviceByKey: Readonly<Record<string, string>> = {
   'rollout.n_vllm_engine': 'Use "rollout.num_replicas", with "rollout.name: vllm".',
   'rollout.gamma': 'Use "trainer_common.algorithm.gamma".',
   'rollout.multi_turn.max_sample_per_task': 'Remove it. No sample of an episode is left out.',
@@ -65,6 +65,39 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'debug.debug_vllm_seed': 'Use "debug.seed".',
   'debug.debug_tensor_parallel_size':
     'Remove it, because debugging starts no server. "debug.base_url" uses one that already runs.',
+  'task_reader.data_generation.document_reader.languages': 'Remove it. Texts in any language are read as they are.',
+  'task_reader.data_generation.document_reader.split_by': 'Remove it. A passage always ends with a whole sentence.',
+  'task_reader.data_generation.document_reader.cache_enabled':
+    'Remove it. The generated tasks are kept next to the runs.',
+  'task_reader.data_generation.query_reader.type':
+    'Use "task_reader.data_generation.query_reader.file_path". The end of its name says the format.',
+  'task_reader.data_generation.query_reader.jsonl_dataset_file':
+    'Use "task_reader.data_generation.query_reader.file_path".',
+  'context_tracker.log_tool_format_error_detail': 'Remove it. `ajet inspect` shows malformed tool calls.',
+  'context_tracker.alien_llm_model': 'Use "task_judge.llm.model", with "task_judge.judge_type: llm".',
+  'context_tracker.alien_llm_response_length': 'Use "task_judge.llm.max_tokens".',
+  'trainer_common.val_max_num_task_each_validation': 'Give the evaluation fewer tasks, in its own file or split.',
+  'trainer_common.val_max_num_task_clip_method': 'Give the evaluation fewer tasks, in its own file or split.',
+  'trainer_common.val_print_to_markdown_file_path': 'Remove it. `ajet inspect` shows every recorded episode.',
+  'trainer_common.train_print_to_markdown_file_path': 'Remove it. `ajet inspect` shows every recorded episode.',
+  'trainer_common.optim.optimizer': 'Remove it. The optimizer is AdamW.',
+  'trainer_common.optim.optimizer_impl': 'Remove it. The optimizer is AdamW.',
+  'trainer_common.optim.total_training_steps': 'Use "trainer_common.total_training_steps".',
+  'trainer_common.optim.num_cycles': 'Remove it. A cosine schedule falls once.',
+  'trainer_common.optim.zero_indexed_step': 'Remove it. The first step has the first rate of the schedule.',
+  'trainer_common.loss_extra_scale_ratio':
+    'Use "trainer_common.optim.lr". AdamW divides by the size of the gradient, so a factor of the loss changes little.',
+  'trainer_common.ulysses_sequence_parallel_size':
+    'There is no sequence parallelism. "trainer_common.max_pack_tokens" limits the tokens of one pass.',
+  'lora.lora_rank': 'Use "lora.rank".',
+  'lora.lora_alpha': 'Use "lora.alpha".',
+  'lora.load_format': 'Remove it. The backbone decides how its sampler gets the weights.',
+  'lora.layered_summon': 'Remove it. The backbone decides how its sampler gets the weights.',
+  enable_swarm_mode: 'Start a server with `ajet swarm serve`.',
+  enable_interchange_server: 'Remove it. A run serves its models on a free port for agents that need an address.',
+  swarm_mode_sample_collection_max_cached_episodes: 'Remove it. Episodes are not cached beyond their batch.',
+  execute_test: 'Remove it.',
+  execute_testing_lambda: 'Remove it.',
   max_staleness: 'Use "trainer_common.max_staleness".',
   'rollout.max_staleness': 'Use "trainer_common.max_staleness".',
   swarm_mode: 'Start a server with `ajet swarm serve`.',
@@ -79,7 +112,7 @@ const critic =
   'It trains a critic, which AgentJet does not have. Use "grpo", or "reinforce" with "trainer_common.algorithm.reinforce_baseline".';
 const estimator = 'trainer_common.algorithm.adv_estimator=';
 
-const adviceByValue: Readonly<Record<string, string>> = {
+export const adviceByValue: Readonly<Record<string, string>> = {
   'task_reader.type=hf': 'Use "huggingface_dat_repo".',
   'trainer_common.optim.lr_scheduler_type=wsd': 'Use "warmup_stable_decay".',
   'backbone=trinity': trinity,
@@ -104,7 +137,7 @@ const adviceByValue: Readonly<Record<string, string>> = {
 };
 
 /** The settings of verl, TRL, OpenRLHF, SkyRL and prime-rl, by the last part of their keys. */
-const adviceByFieldName: Readonly<Record<string, string>> = {
+export const adviceByFieldName: Readonly<Record<string, string>> = {
   n: use('rollout.num_repeat'),
   num_generations: use('rollout.num_repeat'),
   n_samples_per_prompt: use('rollout.num_repeat'),
