@@ -1,4 +1,5 @@
 import type { Sample } from '@agentjet/core';
+import { shortenNumber } from './shorten-number.js';
 
 /** A sample as it is stored in `episodes/`: plain numbers, one array per field of Sample. */
 export type SampleRecord = {
@@ -56,15 +57,23 @@ export function toSampleRecord(sample: Sample): SampleRecord {
   return {
     agent_name: sample.agentName,
     target_tag: sample.targetTag,
-    ids: [...sample.ids],
-    loss_mask: [...sample.lossMask],
-    logprobs: Array.from(sample.logprobs, shorten),
-    advantages: Array.from(sample.advantages, shorten),
-    policy_versions: [...sample.policyVersions],
+    ids: toArray(sample.ids),
+    loss_mask: toArray(sample.lossMask),
+    logprobs: toArray(sample.logprobs, shortenNumber),
+    advantages: toArray(sample.advantages, shortenNumber),
+    policy_versions: toArray(sample.policyVersions),
   };
 }
 
-/** Rounds to seven digits, which is the precision of a float32. */
-function shorten(value: number): number {
-  return Number(value.toPrecision(7));
+/**
+ * A loop is several times faster than a spread or `Array.from`, and most of a run's records are these numbers. It
+ * appends, because `JSON.stringify` is slower for an array that was made with its length.
+ */
+function toArray(values: ArrayLike<number>, convert?: (value: number) => number): readonly number[] {
+  const array: number[] = [];
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0;
+    array.push(convert === undefined ? value : convert(value));
+  }
+  return array;
 }

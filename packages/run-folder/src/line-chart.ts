@@ -1,3 +1,5 @@
+import { formatPlain } from './format-plain.js';
+
 /**
  * Lays out a line chart as SVG elements: two axes with round ticks, curves, and measured points with their intervals.
  * The elements have classes instead of colours. `renderLineChart` renders them as an SVG file. A page draws the same
@@ -219,9 +221,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-function formatTick(value: number): string {
-  return Number(value.toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 6 });
-}
+const formatTick = (value: number): string => formatPlain(Number(value.toPrecision(4)));
 
 function escapeXml(content: string): string {
   const entities: Readonly<Record<string, string>> = {

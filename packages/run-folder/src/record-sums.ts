@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
-import { readdir, rm, truncate } from 'node:fs/promises';
+import { createHash, type Hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, readdir, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { parseJsonObject } from '@agentjet/core';
 import { episodeFileName } from './episode-files.js';
@@ -23,21 +23,32 @@ import { sizeOf } from './size-of.js';
  */
 export async function sumBeginning(file: string, bytes: number): Promise<string | undefined> {
   const hash = createHash('sha256');
-  let seen = 0;
   try {
     await checkHasEnd(file);
-    if (bytes > 0)
-      for await (const piece of createReadStream(file, {
-        end: bytes - 1,
-        highWaterMark: 1 << 20,
-      }) as AsyncIterable<Buffer>) {
-        hash.update(piece);
-        seen += piece.length;
-      }
+    return (await hashBeginning(file, bytes, hash)) === bytes ? hash.digest('hex') : undefined;
   } catch {
     return undefined;
   }
-  return seen === bytes ? hash.digest('hex') : undefined;
+}
+
+const pieceBytes = 1 << 20;
+
+/** Resolves to the number of bytes that the file had, at most `bytes`. A stream costs more than a small file itself. */
+async function hashBeginning(file: string, bytes: number, hash: Hash): Promise<number> {
+  const handle = await open(file);
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(bytes, pieceBytes));
+    let seen = 0;
+    while (seen < bytes) {
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, bytes - seen), seen);
+      if (bytesRead === 0) break;
+      hash.update(buffer.subarray(0, bytesRead));
+      seen += bytesRead;
+    }
+    return seen;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Returns paths below the run folder, with forward slashes. */

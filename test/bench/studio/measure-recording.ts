@@ -71,8 +71,13 @@ type Profile = {
 /** The code that writes the records for people. It does not include the ledger, from which a run resumes. */
 const recording = /\/packages\/(run-folder\/dist\/|records\/dist\/(episode-line|group-report\.js:toGroupLines))/;
 const writing = /\/packages\/run-folder\/dist\/run-folder\.js:recordStep/;
-/** Other callers of this code: the findings at the end of a run, and the conversion of episodes for the trainer. */
-const others = /\/packages\/(diagnose\/dist\/|records\/dist\/group-report\.js:toGroupReport)/;
+/**
+ * Other callers of this code: the findings at the end of a run, and the conversion of episodes for the trainer. The
+ * findings read the index and the heads of episodes; a profile does not name the callers of asynchronous functions, so
+ * these readers are named themselves.
+ */
+const others =
+  /\/packages\/(diagnose\/dist\/|records\/dist\/group-report\.js:toGroupReport|run-folder\/dist\/(episode-index\/(episode-index|index-file|parse-head)\.js|run-folder\.js:openIndex))/;
 
 /** Returns the share of recording functions among the samples in which the thread was not idle. */
 function shareOfRecording({ nodes, samples, timeDeltas }: Profile): number {
