@@ -89,7 +89,7 @@ async function imitate(cell: Cell, place: Place): Promise<Prepared> {
  */
 async function liveFirstWeek(cell: Cell, place: Place): Promise<Prepared> {
   const traces = path.join(place.scratch, 'traces');
-  const sources = `task_reader.feedback_tracing.sources=[${traces}/*.jsonl]`;
+  const sources = `task_reader.feedback_tracing.sources=[${traces}/*/transcripts.jsonl]`;
   await liveWeek(cell.model, { ...place, traces, week: 1 });
   const runDir = await runAjet(cell, ['', sources], { ...place, runs: path.join(place.scratch, 'first-week') });
   const stage = { name: 'first week', ...(await readSuccess(runDir)) };
@@ -103,11 +103,24 @@ async function liveWeek(
   week: Place & { readonly traces: string; readonly week: number },
 ): Promise<void> {
   const { seed, scratch, traces } = week;
-  const args = [ajet, 'serve', model, '--no-key', '--port', '0', '--max-tokens', '64', '--json'];
+  const kept = path.join(traces, `week-${week.week}`);
+  const args = [
+    ajet,
+    'serve',
+    model,
+    '--no-key',
+    '--port',
+    '0',
+    '--max-tokens',
+    '64',
+    '--json',
+    '--conversations',
+    kept,
+  ];
   type Address = { readonly base_url: string };
   await serveWhile(args, { cwd: root }, async ({ base_url: url }: Address) => {
     const users = path.join(root, 'tutorial/feedback/users.ts');
-    const options = ['--url', url, '--week', String(week.week), '--seed', String(seed), '--traces', traces];
+    const options = ['--url', url, '--week', String(week.week), '--seed', String(seed)];
     await runNode(scratch, ['--import', 'tsx', users, ...options]);
   });
 }

@@ -4,20 +4,21 @@ import { calculate } from '../math-agent/calculator.js';
 import { splitOf } from '../math-agent/generate-data.js';
 import { readProblem } from '../math-agent/problems.js';
 import { FeedbackJudge } from './feedback-judge.js';
-import { liveWeek, rate } from './users.js';
+import { type Asked, liveWeek, rate } from './users.js';
 
 const solve = async (question: string): Promise<string> => {
   const { left, operator, right } = readProblem(question);
   return calculate(`${left}${operator}${right}`);
 };
+const ignore = async (): Promise<void> => undefined;
 
 it('asks new questions each week, none of which is held out, and the same ones for the same seed', async () => {
-  const live = (week: number) => liveWeek(solve, { week, people: 10, seed: 1 });
+  const live = (week: number) => liveWeek({ ask: solve, tell: ignore }, { week, people: 10, seed: 1 });
   const [first, second] = [await live(1), await live(2)];
   const questions = [...first, ...second].map(({ question }) => question);
   expect(new Set(questions).size).toBe(60);
   expect(questions.filter((question) => splitOf(question) === 'validation')).toEqual([]);
-  expect(new Set(first.map(({ conversation_id: person }) => person)).size).toBe(10);
+  expect(new Set(first.map(({ conversation }) => conversation)).size).toBe(10);
   expect(await live(2)).toEqual(second);
 });
 
@@ -41,9 +42,16 @@ it('rates some answers, mostly as they are, and corrects some wrong ones', () =>
   }
 });
 
-it('logs that the agent knew nothing', async () => {
-  const [logged] = await liveWeek(async () => '', { week: 1, people: 1, seed: 1 });
-  expect(logged).toMatchObject({ id: 'week-1-0-0', conversation_id: 'week-1-0', answer: 'I do not know.' });
+it('tells what a user says of an answer, by the conversation and the number of the question', async () => {
+  const told: Asked[] = [];
+  const tell = async (asked: Asked): Promise<void> => void told.push(asked);
+  const all = await liveWeek({ ask: async () => '', tell }, { week: 1, people: 3, seed: 1 });
+  expect(all.map(({ conversation, number }) => `${conversation}/${number}`).slice(2, 4)).toEqual([
+    'week-1-0/3',
+    'week-1-1/1',
+  ]);
+  expect(told).toEqual(all.filter(({ feedback }) => feedback.thumb !== undefined));
+  expect(told.length).toBeGreaterThan(0);
 });
 
 it.each([

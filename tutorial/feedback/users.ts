@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -14,19 +12,28 @@ import { drawTasks } from '../math-agent/generate-data.js';
  */
 
 const questionsEach = 3;
-const peopleAtATime = 8;
 
-/** A line of the traces, as `feedback_tracing` reads them. */
-export type LoggedAnswer = {
-  readonly id: string;
-  readonly conversation_id: string;
+export type Feedback = { readonly thumb?: 'up' | 'down'; readonly correction?: string };
+
+/** A question of a user, the answer, and what the user says of it. */
+export type Asked = {
+  /** The id of the user's conversation. */
+  readonly conversation: string;
+  /** The number of the question in it, from 1. */
+  readonly number: number;
   readonly question: string;
   readonly answer: string;
-  readonly feedback: { readonly thumb?: 'up' | 'down'; readonly correction?: string };
+  readonly feedback: Feedback;
+};
+
+/** The deployed agent as one user sees it. */
+export type Deployed = {
+  readonly ask: (question: string, conversation: string) => Promise<string>;
+  readonly tell: (asked: Asked) => Promise<void>;
 };
 
 /** Returns the user's rating of an answer. */
-export function rate(answer: string, right: number, random: Random): LoggedAnswer['feedback'] {
+export function rate(answer: string, right: number, random: Random): Feedback {
   if (random.next() < 0.4) return {};
   const isRight = answer.trim() !== '' && Number(answer) === right;
   const isSlip = random.next() < 1 / 30;
@@ -37,34 +44,42 @@ export function rate(answer: string, right: number, random: Random): LoggedAnswe
 
 export type Week = { readonly week: number; readonly people: number; readonly seed: number };
 
-/** Runs a week of the deployed agent. Its questions do not repeat those of earlier weeks. */
-export async function liveWeek(
-  ask: (question: string) => Promise<string>,
-  { week, people, seed }: Week,
-): Promise<readonly LoggedAnswer[]> {
+/**
+ * Runs a week of the deployed agent. Its questions do not repeat those of earlier weeks. One user follows another, so
+ * that a seed gives the same week again.
+ */
+export async function liveWeek({ ask, tell }: Deployed, { week, people, seed }: Week): Promise<readonly Asked[]> {
   const count = people * questionsEach;
   const tasks = drawTasks('training', { seed: deriveSeed(seed, 'questions'), count: week * count }).slice(-count);
-  const live = async (person: number): Promise<readonly LoggedAnswer[]> => {
+  const all: Asked[] = [];
+  for (let person = 0; person < people; person++) {
     const random = createRandom(deriveSeed(seed, 'people', week, person));
-    const logged: LoggedAnswer[] = [];
-    for (const { mainQuery, metadata } of tasks.slice(person * questionsEach, (person + 1) * questionsEach)) {
-      const answer = (await ask(mainQuery)) || 'I do not know.';
-      logged.push({
-        id: `week-${week}-${person}-${logged.length}`,
-        conversation_id: `week-${week}-${person}`,
-        question: mainQuery,
-        answer,
-        feedback: rate(answer, Number(metadata['answer']), random),
-      });
+    const conversation = `week-${week}-${person}`;
+    const own = tasks.slice(person * questionsEach, (person + 1) * questionsEach);
+    for (const [at, { mainQuery: question, metadata }] of own.entries()) {
+      const answer = await ask(question, conversation);
+      const feedback = rate(answer, Number(metadata['answer']), random);
+      const asked = { conversation, number: at + 1, question, answer, feedback };
+      if (feedback.thumb !== undefined) await tell(asked);
+      all.push(asked);
     }
-    return logged;
-  };
-  const all: LoggedAnswer[] = [];
-  for (let from = 0; from < people; from += peopleAtATime) {
-    const group = Array.from({ length: Math.min(peopleAtATime, people - from) }, (_, at) => live(from + at));
-    all.push(...(await Promise.all(group)).flat());
   }
   return all;
+}
+
+/** Opens the deployed agent. The name of a conversation is a header of its requests. */
+function openDeployed(url: string, seed: number): Deployed {
+  const client = openClient(url, seed);
+  return {
+    ask: (question, conversation) =>
+      solve(question, client.withOptions({ defaultHeaders: { 'x-ajet-conversation': conversation } })),
+    tell: async ({ conversation, number, feedback }) => {
+      const body = JSON.stringify({ conversation_id: conversation, question: number, ...feedback });
+      const headers = { 'content-type': 'application/json' };
+      const { ok, status } = await fetch(`${url}/feedback`, { method: 'POST', headers, body });
+      if (!ok) throw new Error(`The server did not take the feedback: status ${status}.`);
+    },
+  };
 }
 
 /** Makes the deployed agent's client. The seed makes a week repeatable. */
@@ -80,7 +95,7 @@ function openClient(baseURL: string, seed: number): OpenAI {
   });
 }
 
-function describe(logged: readonly LoggedAnswer[]): string {
+function describe(logged: readonly Asked[]): string {
   const thumbs = (thumb: 'up' | 'down'): number => logged.filter(({ feedback }) => feedback.thumb === thumb).length;
   const corrected = logged.filter(({ feedback }) => feedback.correction !== undefined).length;
   return `${logged.length} answers: ${thumbs('up')} thumbs up, ${thumbs('down')} down, ${corrected} of these with a correction`;
@@ -103,17 +118,9 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
       week: { type: 'string', default: '1' },
       people: { type: 'string', default: '100' },
       seed: { type: 'string', default: '1' },
-      traces: { type: 'string', default: path.join(import.meta.dirname, 'traces') },
     },
   });
   const [week, people, seed] = [values.week, values.people, values.seed].map(Number) as [number, number, number];
-  const client = openClient(values.url, seed);
   await untilServed(values.url);
-  const logged = await liveWeek((question) => solve(question, client), { week, people, seed });
-  await mkdir(values.traces, { recursive: true });
-  await writeFile(
-    path.join(values.traces, `week-${week}.jsonl`),
-    logged.map((line) => `${JSON.stringify(line)}\n`).join(''),
-  );
-  console.log(describe(logged));
+  console.log(describe(await liveWeek(openDeployed(values.url, seed), { week, people, seed })));
 }

@@ -35,6 +35,7 @@ export type ServeFlags = {
   readonly frozenWeights?: string;
   readonly maxTokens?: string;
   readonly seed?: string;
+  readonly conversations?: string;
   /** False if `--no-key` is set. */
   readonly key?: boolean;
   readonly json?: boolean;
@@ -315,6 +316,10 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
       'maximum tokens of an answer if its request sets none; default: the rest of the context',
     )
     .option('--seed <number>', 'seed for requests without a seed; default: random')
+    .option(
+      '--conversations <folder>',
+      'keep the conversations of users, which requests name with the header x-ajet-conversation, and their feedback, sent to /v1/feedback',
+    )
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
     .action(async (model: string, flags: ServeFlags) => {
       const { serveRun } = await import('./commands/serve-run.js');

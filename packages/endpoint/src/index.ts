@@ -1,3 +1,4 @@
+export { RefusedFeedback, type ConversationDoor, type ServedCall } from './conversations.js';
 export { findExcess } from './check-nesting.js';
 export { LatestMap } from './latest-map.js';
 export { readBody } from './read-body.js';

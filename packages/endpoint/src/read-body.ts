@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@agentjet/chat-completions';
+import { toErrorMessage } from '@agentjet/core';
 
 export type BodyOptions = {
   /** A longer body is not kept. */
@@ -62,6 +63,30 @@ function collect(
     incoming.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
     if (incoming.destroyed) onBroken();
   });
+}
+
+/**
+ * A body that is too large is still read, up to this many times the limit. A client that is cut off while it writes
+ * would never see the reason.
+ */
+const patience = 8;
+
+/** Reads the bytes of a body. Throws ApiError 413 if it is too large, and 400 if the sender leaves. */
+export async function readWholeBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const bytes = await readBody(incoming, { maxBytes, patienceBytes: patience * maxBytes });
+  if (bytes === 'too_large') throw new ApiError(413, 'request_too_large', `The body is larger than ${maxBytes} bytes.`);
+  if (typeof bytes === 'string')
+    throw new ApiError(400, 'body_cut', 'The connection broke before the body was complete.');
+  return bytes;
+}
+
+/** Throws ApiError 400 for text that is not JSON. */
+export function parseJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ApiError(400, 'invalid_json', `The request body is not valid JSON: ${toErrorMessage(error)}`);
+  }
 }
 
 /**

@@ -3,7 +3,9 @@ import { setMaxListeners } from 'node:events';
 import { ApiError } from '@agentjet/chat-completions';
 import type { ChatModel } from '@agentjet/core';
 import type { Context } from 'hono';
+import { type ConversationDoor, followModel, readConversation, takeFeedback } from './conversations.js';
 import { LatestMap } from './latest-map.js';
+import { decodeBody, parseJsonText, readWholeBody } from './read-body.js';
 import { type EndpointOptions, listenAt, readKey } from './server.js';
 import { createSession } from './session.js';
 
@@ -18,6 +20,8 @@ export type ServeOptions = EndpointOptions & {
    * accepted.
    */
   readonly apiKey?: string | null;
+  /** Gets the answers by conversation, which requests name as `x-ajet-conversation`, and the feedback of users. */
+  readonly conversations?: ConversationDoor | undefined;
 };
 
 export interface ModelServer {
@@ -32,7 +36,7 @@ const numKept = 1024;
 
 /** Resolves once the server listens. Rejects with the system's error if the port is not available. */
 export async function serveModel(model: ChatModel, options: ServeOptions = {}): Promise<ModelServer> {
-  const { apiKey = `sk-ajet-${randomBytes(24).toString('base64url')}` } = options;
+  const { conversations: door, apiKey = `sk-ajet-${randomBytes(24).toString('base64url')}` } = options;
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // every running call adds a listener
   const registration = { episodeId: 'serve', agentName: model.name, model, signal: controller.signal };
@@ -40,9 +44,17 @@ export async function serveModel(model: ChatModel, options: ServeOptions = {}): 
   const check = apiKey === null ? checkNames : checkKey(apiKey);
   const authenticate = (context: Context) => {
     check(context);
-    return session;
+    if (door === undefined) return session;
+    return { ...session, model: followModel(model, readConversation(context), door) };
   };
-  const { baseUrl, close } = await listenAt(authenticate, options);
+  const { baseUrl, close } = await listenAt(authenticate, options, (app) => {
+    if (door === undefined) return;
+    app.post('/v1/feedback', async (context) => {
+      check(context);
+      const { incoming } = context.env;
+      return takeFeedback(parseJsonText(decodeBody(await readWholeBody(incoming, maxFeedbackBytes), incoming)), door);
+    });
+  });
   return {
     baseUrl,
     apiKey,
@@ -52,6 +64,8 @@ export async function serveModel(model: ChatModel, options: ServeOptions = {}): 
     },
   };
 }
+
+const maxFeedbackBytes = 1 << 20;
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 

@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import { type ApiRoute, toApiError, ApiError } from '@agentjet/chat-completions';
-import { toErrorMessage } from '@agentjet/core';
 import { serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
@@ -9,7 +8,7 @@ import { LoopTurns } from './loop-turns.js';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { checkNesting } from './check-nesting.js';
 import { noteRefusals } from './note-refusals.js';
-import { decodeBody, readBody } from './read-body.js';
+import { decodeBody, parseJsonText, readWholeBody } from './read-body.js';
 import { refuse } from './refuse.js';
 import { openRoute, type RouteBindings } from './open-route.js';
 import { type EndpointSession, otherEpisode, SessionStore } from './session.js';
@@ -75,9 +74,14 @@ export type Authenticate = (
 type Listening = { readonly baseUrl: string; readonly fetch: App['fetch']; readonly close: () => Promise<void> };
 
 /** Starts an HTTP server with all APIs. Rejects with the system's error if the port is not available. */
-export async function listenAt(authenticate: Authenticate, options: EndpointOptions): Promise<Listening> {
+export async function listenAt(
+  authenticate: Authenticate,
+  options: EndpointOptions,
+  addRoutes: (app: App) => void = () => undefined,
+): Promise<Listening> {
   const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
   const app = createEndpointApp(authenticate, { ...timing, maxBodyBytes: options.maxBodyBytes ?? 8 << 20 });
+  addRoutes(app);
   const hostname = options.hostname ?? '127.0.0.1';
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
@@ -87,12 +91,6 @@ export async function listenAt(authenticate: Authenticate, options: EndpointOpti
     close: () => stop(server),
   };
 }
-
-/**
- * A body that is too large is still read, up to this many times the limit. A client that is cut off while it writes
- * would never see the reason.
- */
-const patience = 8;
 
 /** How long an idle connection stays open. */
 const idleMs = 10 * 60_000;
@@ -140,12 +138,7 @@ function createEndpointApp(
     const { path, handle } = route;
     app.post(path, async (context) => {
       const session = await authenticate(context);
-      const patienceBytes = patience * maxBodyBytes;
-      const bytes = await readBody(context.env.incoming, { maxBytes: maxBodyBytes, patienceBytes });
-      if (bytes === 'too_large')
-        throw new ApiError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
-      if (typeof bytes === 'string')
-        throw new ApiError(400, 'body_cut', 'The connection broke before the body was complete.');
+      const bytes = await readWholeBody(context.env.incoming, maxBodyBytes);
       const turn = turns.take(bytes.length);
       if (turn !== undefined) await turn;
       return noteRefusals(session, async () => handle(createCall(session, toIncoming(context, route, bytes), timing)));
@@ -199,16 +192,8 @@ function toIncoming(
   checkNesting(text);
   // Waits for the end of this turn of the event loop, because bytes that were just written are sent only then.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
-  const body = complete(parseJson(text), new URL(context.req.url));
+  const body = complete(parseJsonText(text), new URL(context.req.url));
   return { request: context.req.raw, protocol, text, body, breakOff };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new ApiError(400, 'invalid_json', `The request body is not valid JSON: ${toErrorMessage(error)}`);
-  }
 }
 
 type EndpointContext = Context<{ Bindings: RouteBindings }>;

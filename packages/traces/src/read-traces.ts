@@ -46,6 +46,15 @@ function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
   }
 }
 
+/**
+ * Returns the feedback of users that `ajet serve --conversations` keeps next to the transcripts of these sources. Empty
+ * if there is none.
+ */
+export function findFeedback(sources: readonly string[]): readonly string[] {
+  const files = sources.map(fileOf).filter((file) => path.basename(file) === 'transcripts.jsonl');
+  return files.map((file) => path.join(path.dirname(file), 'feedback.jsonl')).filter((file) => existsSync(file));
+}
+
 /** Returns the file of a source. A run folder has its conversations in `transcripts.jsonl`. */
 function fileOf(source: string): string {
   return existsSync(source) && statSync(source).isDirectory() ? path.join(source, 'transcripts.jsonl') : source;

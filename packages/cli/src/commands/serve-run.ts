@@ -44,6 +44,7 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
   return {
     ...(flags.host === undefined ? {} : { host: flags.host }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
+    ...(flags.conversations === undefined ? {} : { conversations: flags.conversations }),
     ...toTemplateKwargs(flags),
     ...choose('tools', flags.tools, ['auto', 'system', 'refuse']),
     ...choose('memoryCheck', flags.memoryCheck, ['refuse', 'warn']),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { AgentJetError, ConfigError, type JsonObject, toErrorMessage, type ChatModel } from '@agentjet/core';
 import { serveModel } from '@agentjet/endpoint';
 import { openTunedModel } from './answering-models.js';
+import { openConversationLog } from './conversation-log.js';
 import type { ToolSettings } from './template-kwargs.js';
 
 export type ServeModelOptions = ToolSettings & {
@@ -27,6 +28,8 @@ export type ServeModelOptions = ToolSettings & {
   readonly maxTokens?: number;
   /** The seed for requests without a seed. Default: random. */
   readonly seed?: number;
+  /** A folder that keeps the conversations and the feedback of users. Default: none are kept. */
+  readonly conversations?: string;
   /** Variables of the chat template. Default: those of the run. */
   readonly chatTemplateKwargs?: JsonObject;
   /** Called with a line about each long operation, such as the download of the model. */
@@ -47,16 +50,18 @@ export type ServedModel = {
 };
 
 /**
- * Starts an OpenAI- and Anthropic-compatible server of a trained model on the embedded engine. It does not record
- * calls.
+ * Starts an OpenAI- and Anthropic-compatible server of a trained model on the embedded engine. It records
+ * calls only if `conversations` names a folder.
  * @param dir as for `openTunedModel`
- * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError
+ * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback, and `unwritable_folder`; AgentJetError
  * `cannot_listen`
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
   const { host = '127.0.0.1', port = 8000, maxModelLen = 8192, seed = randomInt(2 ** 31), apiKey } = options;
   const { onNotice, signal, chatTemplateKwargs, tools, toolCalls, memoryCheck, frozenWeights } = options;
   refuseOpenHost(host, apiKey);
+  const { conversations: folder } = options;
+  const conversations = folder === undefined ? undefined : await openConversationLog(folder, { onNotice });
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
   const tuned = await openTunedModel(dir, {
     maxModelLen,
@@ -75,7 +80,8 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
   const name = options.name ?? path.basename(path.resolve(dir));
   const model = tuned.selectModel<ChatModel>({ agentName: name }, (found) => ({ ...found, name }));
   try {
-    const server = await serveModel(model, { hostname: host, port, ...(apiKey === undefined ? {} : { apiKey }) });
+    const key = apiKey === undefined ? {} : { apiKey };
+    const server = await serveModel(model, { hostname: host, port, conversations, ...key });
     const close = async (): Promise<void> => {
       await server.close();
       await tuned.close();

@@ -49,6 +49,11 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
       'unsupported',
       'vLLM loads the weights as the folder has them. Leave out --frozen-weights, which is for the embedded engine.',
     );
+  if (options.conversations !== undefined)
+    throw new ConfigError(
+      'unsupported',
+      'vLLM answers its clients itself, so their conversations cannot be kept. Leave out --conversations, which is for the embedded engine.',
+    );
   const command = findVllm(options.command);
   const name = options.name ?? path.basename(path.resolve(dir));
   const port = options.port === 0 ? await findFreePort(host) : (options.port ?? 8000);
