@@ -42,7 +42,7 @@ it('rates some answers, mostly as they are, and corrects some wrong ones', () =>
   }
 });
 
-it('tells what a user says of an answer, by the conversation and the number of the question', async () => {
+it('sends what a user says of an answer, by the conversation and the number of the question', async () => {
   const told: Asked[] = [];
   const tell = async (asked: Asked): Promise<void> => void told.push(asked);
   const all = await liveWeek({ ask: async () => '', tell }, { week: 1, people: 3, seed: 1 });
