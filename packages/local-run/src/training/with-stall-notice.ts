@@ -49,7 +49,7 @@ export function silenceOf(
   { untrained = 0, unawaited, workflow = null }: Silence = {},
 ): string {
   if (unawaited !== undefined)
-    return `No call of a tuned model was answered, because the workflow returned too early. ${unawaited}`;
+    return `No call of a tuned model was answered, because the workflow returned too early. ${unawaited}${/:\d+:\d+/.test(unawaited) ? '' : placeOf(workflow)}`;
   if (untrained > 0)
     return `All ${untrained} calls of tuned models were marked as not trained, so there is nothing to learn from. See the header x-ajet-train, and the names in rollout.untrained_models.`;
   const named = targets === null ? '' : `, which is [${targets.join(', ')}],`;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import inspector from 'node:inspector';
 import { EngineError, toErrorMessage, WorkflowError } from '@agentjet/core';
+import { userFrames } from '../user-frames.js';
 import { describeTimeout, WaitClock } from './wait-clock.js';
 
 /**
@@ -12,6 +13,8 @@ export type EpisodeLife = {
   readonly signal: AbortSignal;
   /** Ends the episode with an error that its code did not catch. */
   readonly fail: (error: unknown) => void;
+  /** Runs the work. The workflow has returned, so an error that is lost meanwhile ends nothing, and is a warning. */
+  readonly afterReturn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly close: () => void;
   /**
    * Ends an episode that has no running calls. It does not abort the signal, because an abort takes longer than all
@@ -53,6 +56,7 @@ export function openLife(
   if (signal?.aborted) stop();
   else signal?.addEventListener('abort', stop, { once: true });
   let isReleased = false;
+  let hasReturned = false;
   const letGo = (): void => {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
@@ -60,9 +64,19 @@ export function openLife(
   return {
     signal: controller.signal,
     fail: (error) => {
-      if (controller.signal.aborted)
-        process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${describe(error)}`);
+      if (controller.signal.aborted || hasReturned)
+        process.emitWarning(
+          `Episode "${episodeId}" lost an error after it had ended: ${describe(error).replace(/\.$/, '')}. Is an await missing?${placeOf(error)}`,
+        );
       else end(error);
+    },
+    afterReturn: async (work) => {
+      hasReturned = true;
+      try {
+        return await work();
+      } finally {
+        hasReturned = false;
+      }
     },
     release: () => {
       isReleased = true;
@@ -88,6 +102,12 @@ function withoutStack<Made>(make: () => Made): Made {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+/** The user's innermost line of an error's stack. */
+function placeOf(error: unknown): string {
+  const [frame] = error instanceof Error ? userFrames(error.stack) : [];
+  return frame === undefined ? '' : ` It was thrown ${frame.trim()}`;
 }
 
 /** Describes an error, with its name if it can be printed. */

@@ -17,7 +17,7 @@ import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
  * runs a workflow in it. If external programs call the model of a server, the server opens one for each episode of
  * these programs.
  */
-export type OpenEpisode = EpisodeLife &
+export type OpenEpisode = Omit<EpisodeLife, 'afterReturn'> &
   Pick<OpenRecord, 'createModel' | 'transcripts' | 'replay' | 'failedAgent' | 'swallowed' | 'lostTo' | 'finishRows'> & {
     readonly episodeId: string;
     /** In milliseconds since 1970. */
@@ -33,7 +33,7 @@ export type OpenEpisode = EpisodeLife &
     /** The environment sessions that the episode's tuners opened. */
     readonly sessions: Pick<EpisodeSessions, 'evaluate' | 'close'>;
     /** Call this when the workflow returns. Calls that are still running are then listed as swallowed errors. */
-    readonly noteReturn: () => readonly SwallowedError[];
+    readonly noteReturn: () => Promise<readonly SwallowedError[]>;
     /** Ends the episode and returns its record. A second call returns the same record. */
     readonly finish: () => OpenEpisodeRecord;
   };
@@ -128,7 +128,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
       }),
     lostTo: recorder.lostTo,
     swallowed: (episodeError) => [...recorder.swallowed(episodeError), ...running.unawaited],
-    noteReturn: () => running.noteReturn(),
+    noteReturn: () => life.afterReturn(() => running.noteReturn()),
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,

@@ -42,7 +42,7 @@ it('fails the episode whose workflow lost an error, warns of one after its end, 
     '',
   ];
   expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: expected.join('\n') });
-  expect(stderr).toMatch(/Episode "e" lost an error after it had ended: Error: too late/);
+  expect(stderr).toMatch(/Episode "e" lost an error after it had ended: Error: too late\. Is an await missing\?/);
 });
 
 it('leaves process.exit as it is, and says whose call ended the program', () => {

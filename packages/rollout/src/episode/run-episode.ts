@@ -109,7 +109,7 @@ async function settle(
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
-    const [unawaited] = open.noteReturn();
+    const [unawaited] = await open.noteReturn();
     const output = checkOutput(returned, { targets: open.targets, policyNames: options.policyNames, unawaited });
     hasReturned = true;
     const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);

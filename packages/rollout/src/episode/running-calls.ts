@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChatModel } from '@agentjet/core';
 import { userFrames } from '../user-frames.js';
 import type { SwallowedError } from './swallowed-errors.js';
@@ -7,6 +8,7 @@ type RunningCall = { readonly agentName: string; readonly begun: Error };
 /** Knows which model calls of an episode are running, so that a forgotten `await` can be reported with its line. */
 export class RunningCalls {
   readonly #running = new Set<RunningCall>();
+  #hasBegun = false;
   /** The calls that were running when the workflow returned, as calls that fail unnoticed. */
   unawaited: readonly SwallowedError[] = [];
 
@@ -16,6 +18,7 @@ export class RunningCalls {
       generate: async (request, options) => {
         const call = { agentName, begun: new Error('begun here') };
         this.#running.add(call);
+        this.#hasBegun = true;
         try {
           return await model.generate(request, options);
         } finally {
@@ -25,8 +28,12 @@ export class RunningCalls {
     };
   }
 
-  /** Call this when the workflow has returned. */
-  noteReturn(): readonly SwallowedError[] {
+  /**
+   * Call this when the workflow has returned. Clients such as OpenAI's begin a call some turns of the event loop later.
+   * If the workflow has made no call, those turns are awaited, because a forgotten `await` is the likely reason.
+   */
+  async noteReturn(): Promise<readonly SwallowedError[]> {
+    for (let turn = 0; turn < turnsOfClients && !this.#hasBegun; turn++) await nextTurn();
     this.unawaited = [...this.#running].map(({ agentName, begun }) => ({
       agentName,
       code: 'unawaited',
@@ -36,6 +43,9 @@ export class RunningCalls {
     return this.unawaited;
   }
 }
+
+/** OpenAI's client takes one. The other turns are for slower clients. */
+const turnsOfClients = 5;
 
 function placeOf({ stack }: Error): string {
   const [frame] = userFrames(stack);

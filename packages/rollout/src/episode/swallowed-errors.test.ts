@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ChatModel, EngineError } from '@agentjet/core';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
@@ -6,6 +7,7 @@ import type { Episode, Tuner } from '../contract.js';
 import { createScriptedEngine, type ScriptedReply } from '../testing.js';
 import type { WorkflowSource } from '../workflow.js';
 import { runEpisode } from './run-episode.js';
+import { RunningCalls } from './running-calls.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 
@@ -124,6 +126,15 @@ it('a call that is still running when the workflow returns is listed, because it
       times: 1,
     },
   ]);
+});
+
+it('a call that a client begins some turns after the workflow has returned is listed too', async () => {
+  const running = new RunningCalls();
+  const model = running.watch({ name: 'm', generate: () => new Promise(() => undefined) }, 'a');
+  void nextTurn().then(() => model.generate({ messages }));
+  const missing = { agentName: 'a', code: 'unawaited', message: expect.stringContaining('Is an await missing?') };
+  expect(await running.noteReturn()).toMatchObject([missing]);
+  expect(await new RunningCalls().noteReturn()).toEqual([]);
 });
 
 it('a field that is a Promise is refused by name, with the call that it waits for', async () => {
