@@ -62,6 +62,7 @@ it('writes the episodes of a step as spans of both conventions, in one trace for
   expect(values).toMatchObject({
     'openinference.span.kind': 'LLM',
     'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'nano',
     'gen_ai.conversation.id': 'e1',
     'session.id': 'e1',
     'llm.input_messages.0.message.role': 'system',

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { openRunFolder } from '@agentjet/run-folder';
 import { inspectEpisode } from '../episode/read-episode.js';
-import { loadRunChatTokenizer, modelDirOf } from '../episode/run-tokenizer.js';
+import { loadRunChatTokenizer, modelNameOf } from '../episode/run-tokenizer.js';
 import { hasTurns, toDocuments } from './to-documents.js';
 
 /** The number of episodes and documents that were written, and of episodes without a call that a document could have. */
@@ -21,8 +21,7 @@ export async function writeAtif(runDir: string, target: string, episode?: string
       'no_tokenizer',
       `The tokenizer of the model of ${runDir} is gone, so its messages cannot be read. Put the model back into the folder that config.yaml names.`,
     );
-  const modelDir = await modelDirOf(run).catch(() => undefined);
-  const options = { chatTokenizer, modelName: modelDir === undefined ? undefined : path.basename(modelDir) };
+  const options = { chatTokenizer, modelName: await modelNameOf(run) };
   await mkdir(target, { recursive: true });
   const counts = { episodes: 0, documents: 0, empty: 0 };
   const records = episode === undefined ? readAll(run) : [(await inspectEpisode(runDir, episode)).record];

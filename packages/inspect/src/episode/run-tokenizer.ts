@@ -31,12 +31,23 @@ export async function loadRunChatTokenizer(run: RunFolder): Promise<ChatTokenize
 
 const bundledModelDirs: { readonly [name in BundledModel]: string } = { nano: nanoModelDir, micro: microModelDir };
 
+/** Returns what `model.path` of a run names: `nano`, a name of the hub, or a folder, which is shown without its parents. */
+export async function modelNameOf(run: RunFolder): Promise<string | undefined> {
+  const modelPath = await readModelPath(run).catch(() => undefined);
+  return modelPath !== undefined && path.isAbsolute(modelPath) ? path.basename(modelPath) : modelPath;
+}
+
 /** Reads a single key of config.yaml, because a run may have sections that only an external package knows. */
-export async function modelDirOf(run: RunFolder): Promise<string | undefined> {
+async function readModelPath(run: RunFolder): Promise<string | undefined> {
   const config: unknown = parse(await run.readConfig());
   const model = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet']['model'] : undefined;
   const modelPath = isJsonObject(model) ? model['path'] : undefined;
-  if (typeof modelPath !== 'string') return undefined;
+  return typeof modelPath === 'string' ? modelPath : undefined;
+}
+
+export async function modelDirOf(run: RunFolder): Promise<string | undefined> {
+  const modelPath = await readModelPath(run);
+  if (modelPath === undefined) return undefined;
   if (isBundledModel(modelPath)) return bundledModelDirs[modelPath];
   const name = existsSync(modelPath) ? undefined : parseModelName(modelPath);
   if (name === undefined) return path.resolve(modelPath);

@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { hasTurns, toDocuments } from '../atif/to-documents.js';
-import { loadRunChatTokenizer, modelDirOf } from '../episode/run-tokenizer.js';
+import { loadRunChatTokenizer, modelNameOf } from '../episode/run-tokenizer.js';
 import { openSpanSender, type SpanSender } from './send-spans.js';
 import { isSampled, type OtlpSpan, type SpanValues } from './span.js';
 import { toOtlpJson } from './to-otlp-json.js';
@@ -70,12 +70,7 @@ function createSpanReader(runDir: string, share: number) {
 
 async function open(runDir: string) {
   const run = await openRunFolder(runDir);
-  const modelDir = await modelDirOf(run).catch(() => undefined);
-  return {
-    run,
-    chatTokenizer: await loadRunChatTokenizer(run),
-    modelName: modelDir === undefined ? undefined : path.basename(modelDir),
-  };
+  return { run, chatTokenizer: await loadRunChatTokenizer(run), modelName: await modelNameOf(run) };
 }
 
 type Written = { readonly runDir: string; readonly step: number; readonly phase: EpisodePhase };
