@@ -22,7 +22,16 @@ function* symbolsOf(node, within = []) {
 export function writeApi(site, out) {
   const json = path.join(out, 'api.json');
   const tool = path.join(site, 'node_modules/typedoc/bin/typedoc');
-  const pages = ['--plugin', 'typedoc-plugin-markdown', '--out', path.join(out, 'api'), '--entryFileName', 'index'];
+  const pages = [
+    '--plugin',
+    'typedoc-plugin-markdown',
+    '--plugin',
+    path.join(site, 'package-names.mjs'),
+    '--out',
+    path.join(out, 'api'),
+    '--entryFileName',
+    'index',
+  ];
   const args = [tool, '--json', json, ...pages, '--hidePageHeader', 'true', '--hideBreadcrumbs', 'true'];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: site, encoding: 'utf8' });
   if (status !== 0) throw new Error(`TypeDoc failed:\n${stdout}${stderr}`);

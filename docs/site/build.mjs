@@ -2,7 +2,7 @@
 // llms.txt, and every page as .md. It fails if a link leads nowhere, if a sample does not compile or run, or if an exported
 // symbol has no sentence.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { installSite } from './install.mjs';
 
@@ -70,6 +70,7 @@ const navigation = Object.entries(sections).map(([text, files]) => ({
 }));
 writeFileSync(path.join(staged, 'site.json'), JSON.stringify({ navigation }));
 copyFileSync(path.join(site, 'config.mjs'), path.join(staged, '.vitepress/config.mjs'));
+cpSync(path.join(site, 'theme'), path.join(staged, '.vitepress/theme'), { recursive: true });
 run(
   'Building the site ...',
   process.execPath,

@@ -36,6 +36,20 @@ it('the page of a package has at most 60 lines', () => {
   expect(long).toEqual([]);
 });
 
+it('the page about troubleshooting explains every cause that the doctor can name, and no other', () => {
+  const sources = ownFiles('packages/diagnose/src/examine/causes').filter((file) => !file.endsWith('.test.ts'));
+  const causes = sources.flatMap((file) => [
+    ...linesOf(file)
+      .join('\n')
+      .matchAll(/\bname: '([a-z_]+)'/g),
+  ]);
+  const rows = linesOf('docs/troubleshooting.md').filter((line) => line.startsWith('| `'));
+  const explained = rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([a-z_]+)`/g)]);
+  const namesOf = (found: readonly RegExpMatchArray[]) => new Set(found.map(([, name = '']) => name));
+  expect(causes.length).toBeGreaterThan(30);
+  expect(namesOf(explained)).toEqual(namesOf(causes));
+});
+
 /** Pages that a program writes, and lists of what changed. */
 const notWritten =
   /^(?:docs\/RESULTS|CHANGELOG|AGENTS|test\/|trainer\/torch\/LOG|packages\/[^/]+\/model\/)|\/documents\/documents\//;
