@@ -137,3 +137,25 @@ it('a key over its limits gets a named error with a time to wait, and a client w
   const { completed, reason } = await client.run(async () => ({ reward: 1 }), { parallel: 1, tasks });
   expect([completed > 0, reason]).toEqual([true, 'no_task']);
 });
+
+it('ends the waiting claims and the event streams of a key that is deleted', async () => {
+  const { server, w1 } = await startWithKeys();
+  await fetch(`${server.url}/swarm/v1/run/pause`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${commander}` },
+  });
+  const waiting = post(server, '/episodes', { ...claimOf('c1', '1'), wait_seconds: 30 }, w1);
+  const stream = await fetch(`${server.url}/swarm/v1/events`, { headers: { authorization: `Bearer ${w1}` } });
+  await expect.poll(async () => (await clientsOf(server))[0]?.claims_waiting).toBe(1);
+  const headers = { authorization: `Bearer ${commander}` };
+  await fetch(`${server.url}/swarm/v1/keys/w1`, { method: 'DELETE', headers });
+  await fetch(`${server.url}/swarm/v1/run/resume`, { method: 'POST', headers });
+  expect(await waiting).toMatchObject({ error: { code: 'unknown_key' } });
+  await stream.text(); // ends
+  expect(server.swarm?.context.ledger.numRunning).toBe(0);
+});
+
+async function clientsOf({ url }: SwarmServer): Promise<readonly { readonly claims_waiting: number }[]> {
+  const answer = await fetch(`${url}/swarm/v1/clients`, { headers: { authorization: `Bearer ${commander}` } });
+  return ((await answer.json()) as { readonly clients: readonly { readonly claims_waiting: number }[] }).clients;
+}

@@ -17,7 +17,7 @@ import { logFailure, noteClient } from '../log/log-failure.js';
 import type { ClaimKey } from '../swarm/episode-answers.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { defaultOpenEpisodes, KeyLimiter } from './key-limits.js';
-import { hasKey, requireKey, type StoredKey } from './keys.js';
+import { hasKey, requireKey, requireStillValid, type StoredKey } from './keys.js';
 import { readJson, type BodyLimits } from './read-json.js';
 import { requireOwnMachine } from './require-own-machine.js';
 
@@ -129,8 +129,8 @@ export async function audit(
   await swarm.audit({ at: new Date().toISOString(), by: key?.name ?? '', what, detail });
 }
 
-/** Returns the fields of a key that the swarm needs. */
-export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
+/** Returns the fields of a key that the swarm needs. With `swarm`, a claim that waits can check the key again. */
+export function toClaimKey(key: StoredKey | undefined, swarm?: Swarm): ClaimKey | undefined {
   if (key === undefined) return undefined;
   const { name, role, shares } = key;
   const { maxEpisodes = role === 'worker' ? defaultOpenEpisodes : undefined } = key;
@@ -139,6 +139,7 @@ export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
     isCommander: role === 'commander',
     ...(maxEpisodes !== undefined && { maxEpisodes }),
     ...(shares !== undefined && { shares }),
+    ...(swarm !== undefined && { requireStillValid: () => requireStillValid(swarm.context.ledger.state, key) }),
   };
 }
 

@@ -2,6 +2,7 @@ import { snakeKeys } from '@agentjet/core';
 import type { StoreEntry, LedgerRecord } from '@agentjet/ledger';
 import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
+import { requireStillValid, type StoredKey } from './keys.js';
 
 /**
  * The records that clients see. Calls are left out because there are too many. Tasks and keys are left out because not
@@ -49,9 +50,8 @@ const mostWaiting = 16 * 2 ** 20;
  * last event gets all later events that are in files which still exist. A client that sends no id gets only new events.
  * An event without an id says whether the policies train, at the beginning and after each change.
  */
-export function respondEvents(swarm: Swarm, lastEventId: string | undefined, turns: ReadTurns): Response {
-  const from = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? undefined : Number(lastEventId);
-  const stream = new EventStream(swarm, from, turns);
+export function respondEvents(swarm: Swarm, options: EventOptions): Response {
+  const stream = new EventStream(swarm, options);
   const strategy = new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 });
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -60,6 +60,13 @@ export function respondEvents(swarm: Swarm, lastEventId: string | undefined, tur
   };
   return new Response(new ReadableStream(stream, strategy), { headers });
 }
+
+type EventOptions = {
+  readonly lastEventId: string | undefined;
+  readonly turns: ReadTurns;
+  /** The stream ends when this key is deleted or expires. */
+  readonly key: StoredKey | undefined;
+};
 
 /** Sends the old events as fast as the client reads them, and then each new one. */
 class EventStream {
@@ -74,9 +81,13 @@ class EventStream {
   #stop = (): void => {};
   readonly #turns: ReadTurns;
 
-  constructor(swarm: Swarm, from: number | undefined, turns: ReadTurns) {
+  readonly #key: StoredKey | undefined;
+
+  constructor(swarm: Swarm, { lastEventId, turns, key }: EventOptions) {
     this.#swarm = swarm;
     this.#turns = turns;
+    this.#key = key;
+    const from = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? undefined : Number(lastEventId);
     this.#seen = from ?? -1;
     this.#isLive = from === undefined;
   }
@@ -91,7 +102,10 @@ class EventStream {
       onEntries: (entries) => {
         if (this.#isLive) this.#write(entries.map((entry) => this.#take(entry)).join(''));
       },
-      onTick: tellTraining,
+      onTick: () => {
+        if (this.#isAllowed()) tellTraining();
+        else this.#close();
+      },
       onClose: () => this.#close(),
     });
     this.#stop = () => {
@@ -144,6 +158,15 @@ class EventStream {
     if (this.#controller === undefined || text === '') return;
     this.#controller.enqueue(this.#encoder.encode(text));
     if ((this.#controller.desiredSize ?? 0) < -mostWaiting) this.#close();
+  }
+
+  #isAllowed(): boolean {
+    try {
+      requireStillValid(this.#swarm.context.ledger.state, this.#key);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   #close(): void {

@@ -67,15 +67,31 @@ export function requireKey(state: LedgerState, header: string | undefined, role:
     throw new WireError('missing_key', 'No key. Send it as "Authorization: Bearer ajk_...".');
   }
   const stored = findKey(state, text);
-  if (stored === undefined) throw new WireError('unknown_key', 'This key is not known here, or was deleted.');
-  if (stored.expiresAt !== undefined && Date.parse(stored.expiresAt) <= now) {
-    throw new WireError('expired_key', `The key "${stored.name}" expired at ${stored.expiresAt}. Ask for another one.`);
-  }
+  if (stored === undefined) throw unknownKey();
+  requireCurrent(stored, now);
   if (roles.indexOf(stored.role) < roles.indexOf(role)) {
     throw new WireError('wrong_role', `The key "${stored.name}" has the role ${stored.role}; this needs ${role}.`);
   }
   return stored;
 }
+
+/**
+ * Throws WireError `unknown_key` or `expired_key` if the key was deleted or has expired since a request was let in. Call
+ * this for requests that last long.
+ */
+export function requireStillValid(state: LedgerState, key: StoredKey | undefined, now = Date.now()): void {
+  if (key === undefined) return;
+  const stored = state.keys.get(key.name)?.content as StoredKey | undefined;
+  if (stored?.id !== key.id) throw unknownKey();
+  requireCurrent(stored, now);
+}
+
+function requireCurrent({ name, expiresAt }: StoredKey, now: number): void {
+  if (expiresAt === undefined || Date.parse(expiresAt) > now) return;
+  throw new WireError('expired_key', `The key "${name}" expired at ${expiresAt}. Ask for another one.`);
+}
+
+const unknownKey = (): WireError => new WireError('unknown_key', 'This key is not known here, or was deleted.');
 
 /** Whether an Authorization header has this key. */
 export function hasKey(header: string | undefined, key: string): boolean {

@@ -78,7 +78,8 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
     door.raw('observer', async (swarm, context, key) => {
       const close = door.limiter.openStream(key);
       (context.env as HttpBindings).outgoing.once('close', close);
-      return respondEvents(swarm, readHeaders(context, eventsHeaders)['last-event-id'], turns);
+      const { 'last-event-id': lastEventId } = readHeaders(context, eventsHeaders);
+      return respondEvents(swarm, { lastEventId, turns, key });
     }),
   );
   base.get(
@@ -154,7 +155,7 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions & { readon
     '/episodes',
     door.write('worker', claimRequestSchema, async (swarm, claim, { context, key }) => {
       const sinceMs = systemHost.now();
-      const answer = await swarm.claim(claim, toClaimKey(key));
+      const answer = await swarm.claim(claim, toClaimKey(key, swarm));
       telemetry.noteClaim(answer, (systemHost.now() - sinceMs) / 1000);
       const origin = options.origin ?? originOf(context.req.url, incomingOf(context).headers, options.isBehindProxy);
       context.status(answer.episodes.length > 0 ? 201 : 200);

@@ -21,6 +21,8 @@ export type ClaimKey = {
   readonly maxEpisodes?: number | undefined;
   /** Absent if the key may use all shares. */
   readonly shares?: readonly string[] | undefined;
+  /** Throws WireError if the key was deleted or has expired meanwhile. */
+  readonly requireStillValid?: (() => void) | undefined;
 };
 
 /** Throws WireError `wrong_role` for a share that the key may not use. */

@@ -118,6 +118,7 @@ export class EpisodeRoutes {
     const { host, changes } = this.#context;
     const untilMs = host.now() + request.wait_seconds * 1000;
     for (;;) {
+      key?.requireStillValid?.();
       const answer = await this.#claimNow(request, key);
       const leftMs = untilMs - host.now();
       const isLast = ['no_task', 'stopped', 'complete'].includes(answer.reason ?? '');
