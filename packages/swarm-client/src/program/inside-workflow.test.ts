@@ -1,0 +1,40 @@
+import type { Task } from '@agentjet/core';
+import type { Tuner } from '@agentjet/rollout';
+import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { expect, it } from 'vitest';
+import { createInsideWorkflow } from './inside-workflow.js';
+
+type Session = Awaited<ReturnType<Tuner['openEnvironment']>>;
+type Order = Parameters<Session['run']>[0];
+
+const task: Task = { taskId: 't', mainQuery: 'Repair it.', initMessages: [], metadata: {} };
+
+it('gives a program in an environment its model and its task, and nothing of this machine', async () => {
+  const endpointHost = { open: () => ({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'key', model: 'm' }) };
+  const { tuner } = openScriptedEpisode({ replies: [], endpointHost });
+  const orders: Order[] = [];
+  const session: Partial<Session> = {
+    connect: async (endpoint) => ({ ...endpoint, baseUrl: 'http://127.0.0.1:4711/v1' }),
+    run: async (order) => {
+      orders.push(order);
+      return { status: 0, output: 'done\n', isOutOfTime: false };
+    },
+  };
+  const work = createInsideWorkflow({ command: 'codex', args: ['exec', '{query}', '{query_file}'] });
+  const output = await work(task, { ...tuner, openEnvironment: async () => session as Session });
+  expect(output).toEqual({ metadata: { exit_code: 0, answer: 'done' } });
+  const [order] = orders;
+  expect(order?.command).toEqual(['codex', 'exec', 'Repair it.', '/logs/agent/home/query.txt']);
+  expect(order?.env).toMatchObject({
+    OPENAI_BASE_URL: 'http://127.0.0.1:4711/v1',
+    OPENAI_API_KEY: 'key',
+    ANTHROPIC_BASE_URL: 'http://127.0.0.1:4711',
+    CODEX_HOME: '/logs/agent/home/codex',
+    AJET_QUERY: 'Repair it.',
+  });
+  expect(Object.keys(order?.env ?? {}).filter((name) => /^(PATH|HOME|TMPDIR)$/.test(name))).toEqual([]);
+  expect(order?.files).toMatchObject({
+    '/logs/agent/home/query.txt': 'Repair it.',
+    '/logs/agent/home/codex/config.toml': expect.stringContaining('base_url = "http://127.0.0.1:4711/v1"'),
+  });
+});
