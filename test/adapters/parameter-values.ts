@@ -95,6 +95,7 @@ export const values: Readonly<Record<string, unknown>> = {
   strictJsonSchema: true,
   web_search_options: {},
   mcp_servers: [{ url: 'http://x' }],
+  safeguards: [{ type: 'dangerous_tool_use' }],
   container: 'c',
   context_management: [{ type: 'compaction' }],
   contextManagement: [{ type: 'compaction' }],

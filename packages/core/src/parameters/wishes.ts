@@ -119,7 +119,7 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'filters of a provider',
     note: 'nothing filters the answers of this model',
-    names: { gemini: ['safetySettings', 'modelArmorConfig'] },
+    names: { messages: ['safeguards'], gemini: ['safetySettings', 'modelArmorConfig'] },
   },
   {
     wish: 'the arguments of a call in pieces, before the call is complete',
