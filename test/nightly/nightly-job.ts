@@ -40,7 +40,7 @@ export const jobs = {
   frameworks: 'Which agent frameworks in TypeScript and in Python work, and is exactly what they sampled trained?',
   harbor: 'Are tasks of Harbor paid as Harbor pays them, and neither attacks, faults nor kills change that?',
   doors: 'Do our packages work with the compilers, package managers, bundlers and test runners that people use?',
-  programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
+  programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm, as programs and over ACP?',
 } as const;
 
 export type JobName = keyof typeof jobs;

@@ -44,11 +44,12 @@ export async function runProgram(program: Program, bin: string): Promise<Program
   const server = await SwarmServer.start({
     openStore: () => LmdbStore.open(path.join(dir, 'ledger')),
     openModel: (records) => openSteadyModel(dir, records, { engine }),
-    settings: { ...testSettings, numPlaces: 1, totalEpochs: 1 },
+    settings: { ...testSettings, numPlaces: 1 },
   });
   const stop = new AbortController();
   const exchanges: Exchange[] = [];
   let output: WorkflowOutput | undefined;
+  let episodeId = '';
   const workflow = createProgramWorkflow({
     command: path.join(bin, program.command),
     args: program.args,
@@ -61,6 +62,7 @@ export async function runProgram(program: Program, bin: string): Promise<Program
     const task = { taskId: 'word', mainQuery: query, initMessages: [], metadata: {} };
     await swarm.run(
       async (given: Task, tuner: Tuner) => {
+        episodeId = tuner.episodeId;
         const { baseUrl, ...endpoint } = tuner.asOpenAIEndpoint({ agentName: 'agent' });
         const recorder = await startRecorder(baseUrl.replace(/\/v1$/, ''));
         try {
@@ -83,9 +85,9 @@ export async function runProgram(program: Program, bin: string): Promise<Program
       },
     );
     const { records, ledger } = server.swarm?.context ?? {};
-    const episodes = [...(ledger?.state.episodes.values() ?? [])];
-    const [episode] = episodes;
-    const ended = episode === undefined ? undefined : records?.end(episode.episodeId)?.content;
+    const episode = ledger?.state.episodes.get(episodeId);
+    const episodes = episode === undefined ? [] : [episode];
+    const ended = records?.end(episodeId)?.content;
     const { calls = 0, samples = 0, forks = {} } = (ended as Ended | undefined)?.stats ?? {};
     return {
       exchanges,

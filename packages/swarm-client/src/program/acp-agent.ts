@@ -51,9 +51,12 @@ async function openSession(agent: ClientContext, cwd: string): Promise<string> {
     throw new Error(
       `The agent speaks version ${protocolVersion} of the Agent Client Protocol, and this client version ${PROTOCOL_VERSION}. Install another version of the agent.`,
     );
-  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] });
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [], _meta: meta });
   return sessionId;
 }
+
+/** Claude's agent offers to skip all permissions, and Claude Code then refuses to run as root, as in many containers. */
+const meta = { claudeCode: { options: { allowDangerouslySkipPermissions: false } } };
 
 function grant({ options }: RequestPermissionRequest): RequestPermissionResponse {
   const granted = ['allow_once', 'allow_always']
