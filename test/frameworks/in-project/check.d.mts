@@ -15,6 +15,8 @@ export type Case = {
   readonly open: (given: { readonly tuner: Tuner; readonly tool: Tool }) => Agent | Promise<Agent>;
   readonly reply?: (request: ScriptedRequest) => string;
   readonly isStreaming?: boolean;
+  /** Default: 0. The pieces of a stream may be joined on their way if they come at once. */
+  readonly tokenDelayMs?: number;
   readonly calls?: number;
   readonly rows?: number;
   /** By agent, then by cause. */

@@ -46,7 +46,7 @@ export const reply = replyWith(callTexts);
 /**
  * Returns what is wrong with the agent of a case, whole and streamed. A case exports `open`, which gets a tuner and a
  * tool and returns `ask(question, onText)`. Without `onText` the answer comes in one piece. The other exports of a case
- * are optional: `isStreaming: false`, and the expected `calls`, `rows`, `forks`, `side` calls that are not trained, and
+ * are optional: `isStreaming: false`, `tokenDelayMs`, and the expected `calls`, `rows`, `forks`, `side` calls that are not trained, and
  * `reply`.
  */
 export async function check(given) {
@@ -84,7 +84,7 @@ async function converse(given, isStreamed) {
   const host = await startEndpointServer();
   const sums = [];
   const episode = openScriptedEpisode({
-    replies: (request) => ({ text: (given.reply ?? reply)(request), tokenDelayMs: 0 }),
+    replies: (request) => ({ text: (given.reply ?? reply)(request), tokenDelayMs: given.tokenDelayMs ?? 0 }),
     endpointHost: host,
     contextLength: 1_000_000,
     untrainedModels: ['*:untrained'],
