@@ -124,6 +124,9 @@ export type EpisodesChunk = {
   readonly seconds: readonly number[];
   readonly calls: readonly number[];
   readonly cut: readonly number[];
+  /** Tool calls that could not be used, and results of tools that report an error. */
+  readonly refused: readonly number[];
+  readonly toolErrors: readonly number[];
   readonly task: NamedColumn;
   readonly group: NamedColumn;
   readonly kind: NamedColumn;

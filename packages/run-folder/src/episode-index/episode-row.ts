@@ -50,6 +50,8 @@ export type EpisodeRow = {
   readonly calls_cut: number;
   /** Tool calls that could not be parsed, or did not match their tool. */
   readonly calls_malformed: number;
+  /** Results of tools that report an error. Absent if there is none, and in indexes of older versions. */
+  readonly tool_errors?: number;
   /** Counts by cause, over all agents. */
   readonly forks: Readonly<Record<string, number>>;
   readonly splices: number;
@@ -94,6 +96,7 @@ export function toEpisodeRow(fields: JsonObject, place: LinePlace, kindField: st
     calls: numberOf(counts['answered']),
     calls_cut: numberOf(counts['truncated']),
     calls_malformed: sumOf(['malformedToolCalls', 'malformedArguments', 'unknownTools'].map((name) => counts[name])),
+    ...(numberOf(counts['toolErrors']) > 0 && { tool_errors: numberOf(counts['toolErrors']) }),
     forks: byCause(fields['forks']),
     splices: sumOf(Object.values(byCause(fields['splices']))),
     ...agentsOf(fields),

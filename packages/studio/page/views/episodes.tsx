@@ -66,6 +66,7 @@ function Filters({ store, version }: { readonly store: EpisodeStore; readonly ve
   const { query } = route.value;
   const kinds = useMemo(() => [...new Set(store.kind)].filter((kind) => kind !== '').sort(), [store, version]);
   const steps = useMemo(() => [...new Set(store.step)].sort((a, b) => a - b), [store, version]);
+  const counts = useMemo(() => countTroubles(store), [store, version]);
   return (
     <div class="bar filters">
       <h1>Episodes</h1>
@@ -98,6 +99,12 @@ function Filters({ store, version }: { readonly store: EpisodeStore; readonly ve
           ['error', 'error'],
           ['cut', 'answer cut'],
           ['fork', 'forked'],
+          ...(counts.toolErrors > 0 || query['result'] === 'tool-error'
+            ? [['tool-error', `tool error (${showNumber(counts.toolErrors)})`] as const]
+            : []),
+          ...(counts.refused > 0 || query['result'] === 'refused'
+            ? [['refused', `call refused (${showNumber(counts.refused)})`] as const]
+            : []),
         ]}
         onChange={(result) => setQuery({ result })}
       />
@@ -125,6 +132,12 @@ function Filters({ store, version }: { readonly store: EpisodeStore; readonly ve
       )}
     </div>
   );
+}
+
+/** Episodes with an error of a tool, and with a call that could not be used. Both are offered as filters only if there are some. */
+function countTroubles(store: EpisodeStore): { readonly toolErrors: number; readonly refused: number } {
+  const count = (values: readonly number[]): number => values.filter((value) => value > 0).length;
+  return { toolErrors: count(store.toolErrors), refused: count(store.refused) };
 }
 
 type Column = { readonly name: string; readonly title: string; readonly class: string; readonly sort?: string };
@@ -257,6 +270,7 @@ function Row({ run, store, row, index, start, outcome, isChosen }: RowProps) {
       </div>
       <div role="cell" class="c-result">
         <Result isSuccess={store.success[row] === 1} error={store.error[row] ?? ''} />
+        <Troubles toolErrors={store.toolErrors[row] ?? 0} refused={store.refused[row] ?? 0} />
       </div>
       <div role="cell" class="c-reason">
         {outcome !== undefined && <Words text={error ?? reason ?? '–'} />}
@@ -279,6 +293,14 @@ function Row({ run, store, row, index, start, outcome, isChosen }: RowProps) {
       </div>
     </div>
   );
+}
+
+function Troubles({ toolErrors, refused }: { readonly toolErrors: number; readonly refused: number }) {
+  const words = [
+    ...(toolErrors > 0 ? [showCount(toolErrors, 'tool error')] : []),
+    ...(refused > 0 ? [showCount(refused, 'refused call')] : []),
+  ];
+  return words.length === 0 ? null : <small class="warn">{words.join(', ')}</small>;
 }
 
 /** Texts of the rows on the screen, read in blocks while scrolling pauses. */

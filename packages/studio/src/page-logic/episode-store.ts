@@ -17,6 +17,8 @@ export class EpisodeStore {
   readonly seconds: number[] = [];
   readonly calls: number[] = [];
   readonly cut: number[] = [];
+  readonly refused: number[] = [];
+  readonly toolErrors: number[] = [];
   readonly task: string[] = [];
   readonly group: string[] = [];
   readonly kind: string[] = [];
@@ -57,6 +59,8 @@ const plain = [
   'seconds',
   'calls',
   'cut',
+  'refused',
+  'toolErrors',
 ] as const;
 const named = ['task', 'group', 'kind', 'error', 'forks', 'agents'] as const;
 
@@ -94,6 +98,8 @@ const results: Readonly<Record<string, (store: EpisodeStore) => Test>> = {
   error: (store) => (row) => store.error[row] !== '',
   cut: (store) => (row) => (store.cut[row] ?? 0) > 0,
   fork: (store) => (row) => store.forks[row] !== '',
+  'tool-error': (store) => (row) => (store.toolErrors[row] ?? 0) > 0,
+  refused: (store) => (row) => (store.refused[row] ?? 0) > 0,
 };
 
 function testsOf(store: EpisodeStore, filter: EpisodeFilter): Test[] {
@@ -112,7 +118,7 @@ function testsOf(store: EpisodeStore, filter: EpisodeFilter): Test[] {
   return tests;
 }
 
-const sortable = ['step', 'reward', 'tokens', 'seconds', 'calls', 'task', 'kind', 'repeat'] as const;
+const sortable = ['step', 'reward', 'tokens', 'seconds', 'calls', 'task', 'kind', 'repeat', 'toolErrors'] as const;
 
 /** Rows with equal values keep their order, and missing values come last. */
 function sortRows(store: EpisodeStore, rows: Int32Array, sort: string): Int32Array {

@@ -64,7 +64,12 @@ describe('numbers', () => {
 });
 
 const chunk = (
-  rows: readonly Partial<Record<'reward' | 'success' | 'step' | 'tokens' | 'trained' | 'evaluation', number | null>>[],
+  rows: readonly Partial<
+    Record<
+      'reward' | 'success' | 'step' | 'tokens' | 'trained' | 'evaluation' | 'refused' | 'toolErrors',
+      number | null
+    >
+  >[],
   isReset = true,
 ): EpisodesChunk => {
   const numbers = (name: keyof (typeof rows)[number], otherwise = 0) =>
@@ -87,6 +92,8 @@ const chunk = (
     seconds: rows.map(() => 1),
     calls: rows.map(() => 1),
     cut: rows.map(() => 0),
+    refused: numbers('refused'),
+    toolErrors: numbers('toolErrors'),
     task: names(['t10', 't9']),
     group: names(['g']),
     kind: names(['sum', 'date']),
@@ -101,8 +108,8 @@ describe('the table of episodes', () => {
   store.append(
     chunk([
       { reward: 0, tokens: 5 },
-      { reward: 1, success: 1, tokens: 9 },
-      { reward: null, tokens: 7, evaluation: 1 },
+      { reward: 1, success: 1, tokens: 9, toolErrors: 2 },
+      { reward: null, tokens: 7, evaluation: 1, refused: 1 },
     ]),
   );
 
@@ -112,6 +119,9 @@ describe('the table of episodes', () => {
     expect(idsOf({ result: 'success' })).toEqual([1]);
     expect(idsOf({ result: 'failure' })).toEqual([0, 2]);
     expect(idsOf({ result: 'error' })).toEqual([2]);
+    expect(idsOf({ result: 'tool-error' })).toEqual([1]);
+    expect(idsOf({ result: 'refused' })).toEqual([2]);
+    expect(idsOf({ sort: '-toolErrors' })[0]).toBe(1);
     expect(idsOf({ phase: 'evaluation' })).toEqual([2]);
     expect(idsOf({ kind: 'date' })).toEqual([1]);
     expect(idsOf({ step: '2' })).toEqual([]);

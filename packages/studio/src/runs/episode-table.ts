@@ -119,6 +119,8 @@ function toColumns(rows: readonly EpisodeRow[]): Omit<EpisodesChunk, 'cursor' | 
     seconds: rows.map((row) => row.seconds),
     calls: rows.map((row) => row.calls),
     cut: rows.map((row) => row.calls_cut),
+    refused: rows.map((row) => row.calls_malformed),
+    toolErrors: rows.map((row) => row.tool_errors ?? 0),
     task: nameColumn(rows, (row) => row.task_id),
     group: nameColumn(rows, (row) => row.group_id),
     kind: nameColumn(rows, (row) => row.kind ?? ''),

@@ -51,4 +51,6 @@ const describeRow = (store: EpisodeStore, row: number) => ({
   tokens: store.tokens[row],
   seconds: store.seconds[row],
   ...(store.forks[row] !== '' && { forks: store.forks[row] }),
+  ...((store.toolErrors[row] ?? 0) > 0 && { tool_errors: store.toolErrors[row] }),
+  ...((store.refused[row] ?? 0) > 0 && { calls_refused: store.refused[row] }),
 });

@@ -39,7 +39,7 @@ const runRoutes: readonly RunRoute[] = [
   },
   {
     route: '/rows',
-    says: 'episodes with question, expected, answered, reward and reason; ?result=failure&step=&task=&kind=&group=&phase=&sort=-reward&limit=50',
+    says: 'episodes with question, expected, answered, reward and reason; ?result=success|failure|error|cut|fork|tool-error|refused&step=&task=&kind=&group=&phase=&sort=-reward&limit=50',
     read: (run, _query, all) => listRows(run, all),
   },
   {
