@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from '../first-hour/run-command.js';
 
@@ -16,7 +16,7 @@ export type Place = {
   readonly write: (files: Readonly<Record<string, unknown>>) => void;
   /** Runs a line in the folder, or in a folder in it. Returns both outputs. Rejects if the line fails. */
   readonly sh: (line: string, options?: ShellOptions) => Promise<string>;
-  /** Installs all our packages and these with npm. */
+  /** Installs all our packages and these with npm. A package such as `-ai-sdk` leaves that adapter out. */
   readonly install: (...packages: readonly string[]) => Promise<void>;
 };
 
@@ -46,7 +46,13 @@ export function openPlace(dir: string, packed: string): Place {
       }
     },
     install: async (...packages) => {
-      await sh(`npm install --ignore-scripts --no-audit --no-fund "${packed}"/*.tgz ${packages.join(' ')}`);
+      const left = packages.filter((name) => name.startsWith('-')).map((name) => `agentjet${name}-`);
+      const files = readdirSync(packed).filter(
+        (file) => file.endsWith('.tgz') && !left.some((name) => file.startsWith(name)),
+      );
+      const tarballs = files.map((file) => `"${path.join(packed, file)}"`).join(' ');
+      const others = packages.filter((name) => !name.startsWith('-')).join(' ');
+      await sh(`npm install --ignore-scripts --no-audit --no-fund ${tarballs} ${others}`);
     },
   };
 }
