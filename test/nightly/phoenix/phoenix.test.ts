@@ -60,6 +60,7 @@ type PhoenixSpan = {
 
 async function readSpans(url: string): Promise<readonly PhoenixSpan[]> {
   const response = await fetch(`${url}/v1/projects/tutorial/spans?limit=1000`);
+  if (!response.ok) return []; // Phoenix makes the project with its first spans, a moment after it has taken them
   return ((await response.json()) as { readonly data?: readonly PhoenixSpan[] }).data ?? [];
 }
 
