@@ -22,3 +22,6 @@ export const systemHost: Host = {
   },
   random: () => Math.random(),
 };
+
+/** Resolves in a later turn of the event loop, so that other work runs in between. It takes no time of any clock. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@ export { collections, isAgreement, type Collection, type Flying, type Look } fro
 export { drawableShares } from './draws.js';
 export { type DropReason } from './drop-reasons.js';
 export { applyRecord, foldRecords } from './fold.js';
-export { systemHost, type Host } from './host.js';
+export { nextTurn, systemHost, type Host } from './host.js';
 export { Ledger } from './ledger.js';
 export { toIdleGroup } from './ledger-checks.js';
 export { LedgerError } from './ledger-error.js';

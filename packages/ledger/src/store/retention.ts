@@ -1,4 +1,5 @@
 import { hasAllOutcomes } from '../fold-steps.js';
+import { nextTurn } from '../host.js';
 import { attemptsOf, isMember } from '../places.js';
 import { defaultPolicy, episodePart, groupPart, lineOf, policiesOf } from '../policies.js';
 import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord, ManifestRecord } from '../records.js';
@@ -120,7 +121,7 @@ export class FileRetirement {
           after = entry.sequence;
           if (++count === pageEntries) break;
         }
-        if (count === pageEntries) await new Promise((resolve) => setImmediate(resolve));
+        if (count === pageEntries) await nextTurn();
       }
     }
   }

@@ -1,5 +1,5 @@
 import { snakeKeys } from '@agentjet/core';
-import type { StoreEntry, LedgerRecord } from '@agentjet/ledger';
+import { nextTurn, type StoreEntry, type LedgerRecord } from '@agentjet/ledger';
 import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { requireStillValid, type StoredKey } from './keys.js';
@@ -36,7 +36,7 @@ export class ReadTurns {
   #last: Promise<unknown> = Promise.resolve();
 
   take<Part>(read: () => Part): Promise<Part> {
-    const part = this.#last.then(() => new Promise((resolve) => setImmediate(resolve))).then(read);
+    const part = this.#last.then(nextTurn).then(read);
     this.#last = part.catch(() => undefined); // the stream gets the error
     return part;
   }

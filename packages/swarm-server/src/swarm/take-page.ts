@@ -1,3 +1,5 @@
+import { nextTurn } from '@agentjet/ledger';
+
 /**
  * Returns the first `limit` items that pass, and whether more follow. Other work runs after every thousand items, so
  * that a long list delays no request.
@@ -9,7 +11,7 @@ export async function takePage<Item>(
   const page: Item[] = [];
   let numSeen = 0;
   for (const item of items) {
-    if (++numSeen % itemsOfTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (++numSeen % itemsOfTurn === 0) await nextTurn();
     if (!passes(item)) continue;
     if (page.length === limit) return { page, hasMore: true };
     page.push(item);
