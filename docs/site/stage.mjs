@@ -44,6 +44,9 @@ export function headingsOf(markdown) {
 
 export const titleOf = (markdown) => /^# +(.+?) *$/m.exec(markdown)?.[1] ?? 'Untitled';
 
+/** A table of many columns needs the room of the outline. */
+const isWide = (text) => /^\|(?:[^|\n]*\|){8,}$/m.test(text);
+
 /**
  * Writes the pages under `out` and the files that they link to under `out/public/files`. Returns the pages and the broken
  * links. `generated` has the pages that are in no file.
@@ -69,7 +72,7 @@ export function stagePages(root, out, generated) {
     );
     const place = path.join(out, pageOf(file));
     mkdirSync(path.dirname(place), { recursive: true });
-    writeFileSync(place, text);
+    writeFileSync(place, isWide(text) ? `---\naside: false\n---\n\n${text}` : text);
     return { file, address: addressOf(file), title: titleOf(text), text };
   });
   return { pages, broken };
