@@ -62,7 +62,7 @@ function groupCurves(curves: readonly CellCurve[]): ReadonlyMap<string, readonly
     if (before === undefined || before.seeds.length <= curve.seeds.length) cell.set(keyOf(curve), curve);
     cells.set(fileOf(curve), cell);
   }
-  return new Map([...cells].toSorted().map(([file, cell]) => [file, [...cell.values()]]));
+  return new Map([...cells].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([file, cell]) => [file, [...cell.values()]]));
 }
 
 /** Adds curves to the kept ones. */
