@@ -53,7 +53,7 @@ export async function runAgent(framework: Framework): Promise<AgentOutcome> {
   const server = await SwarmServer.start({
     openStore: () => LmdbStore.open(path.join(dir, 'ledger')),
     openModel: (records) => openSteadyModel(dir, records, { engine }),
-    settings: { ...testSettings, numPlaces: 1, totalEpochs: 1 },
+    settings: { ...testSettings, numPlaces: 1 },
   });
   try {
     const script = path.join(import.meta.dirname, 'agents.py');
