@@ -30,7 +30,16 @@ export async function compareProgram(name: ProgramName): Promise<string> {
   } finally {
     rmSync(scratch, { recursive: true, force: true });
     await server.close();
+    await removeImage(name);
   }
+}
+
+const imageOf = (name: ProgramName): string => `localhost/ajet-inside-${name}:${programs[name].version}`;
+
+/** These images are large. */
+async function removeImage(name: ProgramName): Promise<void> {
+  const engine = await findWorkingEngine();
+  if (typeof engine !== 'string') await callEngine(engine, ['image', 'rm', imageOf(name)], { seconds: 120 });
 }
 
 /** The default of `rollout.untrained_models`. */
@@ -102,8 +111,8 @@ async function runInside(
 async function makeTask(name: ProgramName, { bin, scratch }: Pick<Outside, 'bin' | 'scratch'>): Promise<Task> {
   const engine = await findWorkingEngine();
   if (typeof engine === 'string') throw new Error(engine);
-  const { command, version } = programs[name];
-  const image = `localhost/ajet-inside-${name}:${version}`;
+  const { command } = programs[name];
+  const image = imageOf(name);
   const context = path.join(scratch, 'context');
   mkdirSync(context);
   cpSync(binaryOf(name, bin), path.join(context, command));
