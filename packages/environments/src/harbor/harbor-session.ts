@@ -11,7 +11,7 @@ import type { Box, BoxEngine } from '@agentjet/sandbox/boxes';
 import { asOutage, type HarborMachine } from './harbor-machine.js';
 import type { HarborTask } from './read-task.js';
 import { ModelRoutes } from './model-routes.js';
-import { runProgram } from './run-program.js';
+import { runInBox } from './run-in-box.js';
 import { runTool, toolSpecs } from './tools.js';
 import { verify } from './verify.js';
 
@@ -93,7 +93,7 @@ export class HarborSession implements Session {
     try {
       return await asOutage(this.#engine.name, () =>
         Promise.race([
-          runProgram(order, {
+          runInBox(order, {
             ...this.#machine,
             outputCharacters,
             user: this.#task.agent.user,

@@ -17,7 +17,7 @@ const writeSeconds = 120;
 const script = 'mkdir -p -- "${1%/*}/" && cat > "$1"';
 
 /** Writes the files of a program and runs it in the box until it ends or its time is over. */
-export async function runProgram(
+export async function runInBox(
   { command, env = {}, files = {}, stdin }: ProgramOrder,
   { box, user, workdir, outputCharacters, msLeft, signal }: ProgramPlace,
 ): Promise<ProgramResult> {
