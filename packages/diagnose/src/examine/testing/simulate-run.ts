@@ -1,7 +1,5 @@
 import { createRandom, type Random } from '@agentjet/core';
 import { wilsonInterval } from '@agentjet/core/success';
-import { describe, expect, it } from 'vitest';
-import { examine } from '../examine.js';
 import type { EpisodeOf, ExaminedEvaluation, ExaminedRun, ExaminedSettings, FigureName } from '../examined-run.js';
 import { meanOf, toSeries, type FigureSeries } from '../figures/series.js';
 
@@ -182,9 +180,6 @@ function evaluate(step: number, episodes: readonly EpisodeOf[], spec: RunSpec): 
   };
 }
 
-const tell = (spec: RunSpec): readonly string[] =>
-  examine(simulateRun(spec)).findings.map(({ cause, asks, taken }) => `${cause} ${asks} ${taken.toFixed(2)}`);
-
 /** A rate that does not change. */
 export const flat = (rate: number) => (): number => rate;
 /** A run that gets as far as it should. */
@@ -192,13 +187,10 @@ export const learning = (share: number): number => 0.2 + 0.5 * share;
 
 export type Variant = readonly [name: string, spec: RunSpec];
 
-/** Expects that each cause is found first in all its variants. */
-export function expectFirst(variants: Readonly<Record<string, readonly Variant[]>>): void {
-  for (const [cause, own] of Object.entries(variants))
-    describe(cause, () => {
-      it.each(own)('%s', (_name, spec) => {
-        const found = tell(spec);
-        expect(found[0]?.split(' ')[0], found.join('; ')).toBe(cause);
-      });
-    });
-}
+/** The cause that is expected first, the name of the variant, and its run. */
+export const listVariants = (
+  variants: Readonly<Record<string, readonly Variant[]>>,
+): readonly (readonly [cause: string, name: string, run: ExaminedRun])[] =>
+  Object.entries(variants).flatMap(([cause, own]) =>
+    own.map(([name, spec]) => [cause, name, simulateRun(spec)] as const),
+  );

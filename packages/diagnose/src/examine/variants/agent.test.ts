@@ -1,6 +1,8 @@
-import { expectFirst, flat, learning } from '../testing/simulate-run.js';
+import { expect, it } from 'vitest';
+import { examine } from '../examine.js';
+import { flat, learning, listVariants } from '../testing/simulate-run.js';
 
-expectFirst({
+const variants = listVariants({
   cut_answers: [
     [
       'and then the history does not fit into the context',
@@ -266,4 +268,8 @@ expectFirst({
       },
     ],
   ],
+});
+
+it.each(variants)('%s: %s', (cause, _name, run) => {
+  expect(examine(run).findings[0]?.cause).toBe(cause);
 });

@@ -1,6 +1,8 @@
-import { expectFirst, flat } from '../testing/simulate-run.js';
+import { expect, it } from 'vitest';
+import { examine } from '../examine.js';
+import { flat, listVariants } from '../testing/simulate-run.js';
 
-expectFirst({
+const variants = listVariants({
   never_solved: [
     ['stopped after three steps', { steps: 3, skill: flat(0), evaluated: [0] }],
     ['in large groups, with one lucky episode in a hundred', { skill: flat(0.01) }],
@@ -233,4 +235,8 @@ expectFirst({
     ['labels by chance', { steps: 15, skill: flat(0.25) }],
     ['seen in training alone', { steps: 10, skill: flat(0.3), evaluated: [] }],
   ],
+});
+
+it.each(variants)('%s: %s', (cause, _name, run) => {
+  expect(examine(run).findings[0]?.cause).toBe(cause);
 });

@@ -1,6 +1,8 @@
-import { expectFirst, flat } from '../testing/simulate-run.js';
+import { expect, it } from 'vitest';
+import { examine } from '../examine.js';
+import { flat, listVariants } from '../testing/simulate-run.js';
 
-expectFirst({
+const variants = listVariants({
   temperature_too_high: [
     [
       'twice the usual one',
@@ -257,4 +259,8 @@ expectFirst({
     ['after a third of thirty steps', { steps: 30, skill: (s) => (s < 0.33 ? 0.1 + 1.2 * s : 0.5) }],
     ['after ten of twenty-four', { steps: 24, groups: 12, skill: (s) => (s < 0.4 ? 0.05 + 1.2 * s : 0.53) }],
   ],
+});
+
+it.each(variants)('%s: %s', (cause, _name, run) => {
+  expect(examine(run).findings[0]?.cause).toBe(cause);
 });
