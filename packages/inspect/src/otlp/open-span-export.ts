@@ -4,7 +4,7 @@ import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { hasTurns, toDocuments } from '../atif/to-documents.js';
 import { loadRunChatTokenizer, modelNameOf } from '../episode/run-tokenizer.js';
 import { openSpanSender, type SpanSender } from './send-spans.js';
-import { isSampled, type OtlpSpan, type SpanValues } from './span.js';
+import { isChosenForExport, type OtlpSpan, type SpanValues } from './span.js';
 import { toOtlpJson } from './to-otlp-json.js';
 import { toSpans } from './to-spans.js';
 
@@ -59,7 +59,7 @@ function createSpanReader(runDir: string, share: number) {
     opened ??= open(runDir);
     const { run, chatTokenizer, modelName } = await opened;
     const records = (await run.episodes.readStep(step)).filter((record) => {
-      return record.phase === phase && isSampled(record.episode_id, share);
+      return record.phase === phase && isChosenForExport(record.episode_id, share);
     });
     return records.flatMap((record) => {
       const isReadable = chatTokenizer !== undefined && hasTurns(record);

@@ -25,6 +25,6 @@ export const toTraceId = (name: string): string => digest(name).slice(0, 32);
 export const toSpanId = (traceId: string, place: string): string => digest(`${traceId} ${place}`).slice(0, 16);
 
 /** Whether an episode is among this share of all episodes. The same episode is always chosen or always left out. */
-export function isSampled(episodeId: string, share: number): boolean {
+export function isChosenForExport(episodeId: string, share: number): boolean {
   return Number.parseInt(digest(episodeId).slice(0, 12), 16) < share * 2 ** 48;
 }
