@@ -55,10 +55,12 @@ it('serves many users at one address, and what they say later by the id of their
   });
   const tasks: Task[] = [];
   for await (const task of reader.trainingTasks()) tasks.push(task);
-  const known = tasks.map(({ mainQuery, metadata: { conversation, answer, is_good: isGood } }) => {
-    return [mainQuery, conversation, answer, isGood];
-  });
-  expect(known.toSorted()).toEqual([
+  const known = tasks
+    .toSorted((one, other) => one.mainQuery.localeCompare(other.mainQuery))
+    .map(({ mainQuery, metadata: { conversation, answer, is_good: isGood } }) => {
+      return [mainQuery, conversation, answer, isGood];
+    });
+  expect(known).toEqual([
     ['And 1 + 2?', 'p1', undefined, true],
     ['And 2 + 2?', 'p2', undefined, false],
     ['What is 0 + 1?', 'p0', '1', undefined],

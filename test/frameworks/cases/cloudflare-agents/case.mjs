@@ -4,7 +4,10 @@ import { unstable_startWorker as startWorker } from 'wrangler';
 
 /** The agent runs in workerd, as it does on Cloudflare. Its tool calls back over HTTP, so that the sums can be checked. */
 export async function open({ tuner, tool }) {
-  const sums = createServer(async (request, response) => response.end(tool.run(await json(request))));
+  const sums = createServer((request, response) => {
+    const answer = async () => response.end(tool.run(await json(request)));
+    answer().catch((error) => response.destroy(error));
+  });
   await new Promise((resolve) => sums.listen(0, '127.0.0.1', resolve));
   const worker = await startWorker({
     config: 'wrangler.json',
