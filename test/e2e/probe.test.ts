@@ -100,6 +100,7 @@ let begun = 0;
 export async function wait(task, tuner) {
   const isLate = ++begun > 20;
   if (isLate) {
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the others end meanwhile
     console.error('waiting');
     await new Promise((_, reject) => tuner.signal.addEventListener('abort', () => reject(new Error('stopped'))));
   }

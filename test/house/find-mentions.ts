@@ -79,7 +79,7 @@ const flagName = (word: string): string => word.replace(/[^\w-].*$/, '');
  * checked.
  */
 const otherTool =
-  /`(?!ajet\b)[a-z][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
+  /`(?!ajet\b)[a-zX][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
 
 function wrongCommands(text: string, { program, scripts }: Known): readonly string[] {
   const ajet = [...text.matchAll(/(?<![\w/.@-])ajet(?<words>(?: (?:[^\s`"'(),;:]+|\([^)]*\)))+)/g)].flatMap(

@@ -51,6 +51,6 @@ it('says once that a tracker failed, and the job ends as it would', async () => 
 
 it('refuses a logger that there is none of', () => {
   expect(() => configuration.create({ trainerCommon: { logger: 'mlfow' } } as never)).toThrow(
-    /"trainer_common\.logger" .* is "mlfow", but must be one of console, tensorboard, wandb, swanlab or a list\./,
+    /"trainer_common\.logger" .* is "mlfow", but must be one of console, tensorboard, wandb, swanlab, otlp or a list\./,
   );
 });

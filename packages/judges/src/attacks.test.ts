@@ -13,6 +13,7 @@ import { attacks } from './llm/attacks.js';
 import { createLlmJudge } from './llm/llm-judge.js';
 import { createRubricsJudge } from './rubrics/rubrics-judge.js';
 import { singleJudges } from './registrations.js';
+import { createScorerJudge } from './scorer/scorer-judge.js';
 import { createTestsJudge } from './tests/tests-judge.js';
 
 /**
@@ -127,6 +128,11 @@ const judges: readonly (readonly [name: string, judge: Judge])[] = [
   ['environment', createEnvironmentJudge({ scale: 1, successBonus: 1, successFrom: null })],
   ['llm', createLlmJudge(client, { ...asked, rubric: 'Be polite.', scale: 10, referenceField: null })],
   ['rubrics', createRubricsJudge(client, { ...asked, criteria: [{ name: 'polite', weight: 1, text: 'Be polite.' }] })],
+  ['scorer of text', createScorerJudge(({ output, expected }) => Number(output === expected), { taskField: 'text' })],
+  [
+    'scorer of numbers',
+    createScorerJudge(({ output }) => Number(output === 24), { taskField: 'number', read: 'number' }),
+  ],
   ['tests', tests],
   [
     'combined',

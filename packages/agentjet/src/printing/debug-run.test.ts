@@ -41,9 +41,9 @@ const addUp: WorkflowFunction = async (task, tuner) => {
 async function debug(workflow: WorkflowFunction, config: ConfigInput = {}, model: ChatModel = scripted) {
   const lines: string[] = [];
   const end = new AbortController();
-  const served = server.open({ episodeId: 'e', agentName: 'a', model, signal: end.signal });
+  const { baseUrl, apiKey, model: served } = server.open({ episodeId: 'e', agentName: 'a', model, signal: end.signal });
   const job = new AgentJetJob({ backbone: 'debug', config })
-    .setConfig({ debug: { debugMaxParallel: 1, ...served } })
+    .setConfig({ debug: { debugMaxParallel: 1, baseUrl, apiKey, model: served } })
     .setWorkflow(workflow)
     .setData({ training: ['a', 'b', 'c'].map((taskId) => ({ taskId, mainQuery: `What is 1+2, ${taskId}?` })) });
   const onEvent = (event: JobEvent): void => void lines.push(formatEvent(event) ?? '');
