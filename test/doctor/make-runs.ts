@@ -13,6 +13,7 @@ import { healthyByOthers } from './by-others/healthy.js';
 import { moreHealthy } from './by-others/more-healthy.js';
 import { morePlants } from './by-others/more-plants.js';
 import { plantsByOthers } from './by-others/plants.js';
+import { healthyOfRound3, plantsOfRound3 } from './by-others/round-3.js';
 import { healthy } from './healthy.js';
 import type { Plant } from './plant.js';
 import { plants } from './plants.js';
@@ -39,7 +40,16 @@ const runDirIn = (experimentDir: string): string => {
 };
 
 const more: readonly Plant[] = [...morePlants, ...moreHealthy];
-for (const plant of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers, ...more]) {
+const round3: readonly Plant[] = [...plantsOfRound3, ...healthyOfRound3];
+
+function fileOf(plant: Plant): string {
+  if (round3.includes(plant)) return 'by-others/round-3.ts';
+  const folder = plant.name.startsWith('by-others.') ? 'by-others/' : '';
+  const file = plant.cause === undefined ? 'healthy' : 'plants';
+  return `${folder}${more.includes(plant) ? 'more-' : ''}${file}.ts`;
+}
+
+for (const plant of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers, ...more, ...round3]) {
   const { name, cause, open } = plant;
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'doctor-'));
@@ -51,7 +61,7 @@ for (const plant of [...plants, ...healthy, ...plantsByOthers, ...healthyByOther
       name: `${kind}.${name}`,
       dir: values.out,
       cause: cause ?? null,
-      origin: `test/doctor/${name.startsWith('by-others.') ? 'by-others/' : ''}${more.includes(plant) ? 'more-' : ''}${kind === 'healthy' ? 'healthy' : 'plants'}.ts, "${name}"`,
+      origin: `test/doctor/${fileOf(plant)}, "${name}"`,
     });
     const seconds = Math.round((performance.now() - began) / 1000);
     console.log(`${kind}.${name}: ${bytes} bytes, ${seconds} s, ${ended}`);
