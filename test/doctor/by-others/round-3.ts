@@ -11,9 +11,10 @@ import { readExpression, tools } from '#tutorial/math-agent/agents/openai.js';
 import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
 import { calculate, systemPrompt } from '#tutorial/math-agent/calculator.js';
 import { solveProblem } from '#tutorial/math-agent/workflows/react.js';
+import { findName } from '#tutorial/werewolves/village.js';
 import type { Plant } from '../plant.js';
 import { answerOf, lakes, mapTasks, problems, smallJob, type Tasks } from './jobs.js';
-import { stepOnce } from './short-tasks.js';
+import { killTheFirst, nightTasks, stepOnce } from './short-tasks.js';
 
 /** A third round of mistakes of users, and three healthy runs. The expected causes were written before the runs. */
 
@@ -112,7 +113,7 @@ const limitInTheRequest: Plant = {
     }),
 };
 
-/** The warm-up was kept from a run of 100000 steps, so the rate stays near zero for the whole run. */
+/** The rate is that of a run of a large model, and so is the warm-up: it takes nine of the twelve steps. */
 const longWarmup: Plant = {
   name: 'by-others.warm-up-of-a-longer-run',
   cause: 'rate_too_low',
@@ -123,8 +124,8 @@ const longWarmup: Plant = {
       workflow: stepOnce,
       judge: (task, output) => scored(isCloser(task, output)),
       tasks: lakes(303, 80),
-      settings: { seed: 53 },
-      trainerCommon: { testFreq: 6, optim: { lrWarmupSteps: 5000 } },
+      settings: { seed: 53, lr: 2e-6 },
+      trainerCommon: { testFreq: 6, optim: { lrWarmupSteps: 9 } },
     }),
 };
 
@@ -182,12 +183,12 @@ const systemPromptLast: Plant = {
     }),
 };
 
-/** Each move that does not fall into a hole earns 0.3, so it pays to walk against the edge until the end. */
+/** The square of the moves is added as a bonus for caution, so it pays to walk against the edge until the end. */
 class BonusLake extends FrozenLakeWorkflow {
   override async execute(...[task, tuner]: Parameters<FrozenLakeWorkflow['execute']>) {
     const output = await super.execute(task, tuner);
     const moves = Number(output.logMetrics?.['moves']) - (output.metadata?.['end'] === 'hole' ? 1 : 0);
-    return { ...output, reward: Number(output.reward) + 0.3 * moves };
+    return { ...output, reward: Number(output.reward) + moves ** 2 / 20 };
   }
 }
 
@@ -197,11 +198,11 @@ const aliveBonus: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 14,
+      steps: 20,
       workflow: BonusLake,
       tasks: lakes(306),
       settings: { seed: 56, batchSize: 6, numRepeat: 6, lr: 1e-3 },
-      trainerCommon: { testFreq: 7 },
+      trainerCommon: { testFreq: 10 },
     }),
 };
 
@@ -248,12 +249,12 @@ const copiedRows: Plant = {
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
-      steps: 20,
+      steps: 30,
       workflow: stepOnce,
       judge: (task, output) => scored(isHole(task, output)),
       tasks: upsampled(lakesWithOneHole(308)),
-      settings: { seed: 58, lr: 2e-3 },
-      trainerCommon: { testFreq: 5 },
+      settings: { seed: 58, lr: 5e-4 },
+      trainerCommon: { testFreq: 10 },
     }),
 };
 
@@ -284,14 +285,11 @@ const patternMisses: Plant = {
     }),
 };
 
-/** The service with the lakes restarts every few minutes, and cannot be reached for a while each time. */
-const restarts: { attempts: number } = { attempts: 0 };
+/** The service with the lakes restarts every ten seconds, and cannot be reached for the last four of them. */
 async function stepOverTheNetwork(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
-  restarts.attempts++;
-  if (restarts.attempts % 150 > 110) {
-    await sleep(20);
+  await sleep(200, undefined, { signal: tuner.signal });
+  if (performance.now() % 10_000 > 6000)
     throw new Outage('connect ECONNREFUSED 10.0.3.7:8443', { host: 'lakes.internal' });
-  }
   return stepOnce(task, tuner);
 }
 
@@ -387,17 +385,22 @@ const closer: Plant = {
     }),
 };
 
-const hole: Plant = {
-  name: 'by-others.point-at-the-hole',
+/** A werewolf has to name the last of the others who is not its fellow. */
+const lastVictim: Plant = {
+  name: 'by-others.last-victim',
   open: ({ experimentDir }) =>
     smallJob({
       experimentDir,
       steps: 18,
-      workflow: stepOnce,
-      judge: (task, output) => scored(isHole(task, output)),
-      tasks: lakesWithOneHole(322),
-      settings: { seed: 72, algorithm: 'dr_grpo', batchSize: 12, numRepeat: 8, lr: 1e-3 },
-      trainerCommon: { testFreq: 6 },
+      workflow: async (task, tuner) => ({ metadata: (await killTheFirst(task, tuner)).metadata ?? {} }),
+      judge: ({ metadata }, output) => {
+        const { fellow, others } = metadata as { readonly fellow: string; readonly others: readonly string[] };
+        return scored(findName(answerOf(output)) === others.findLast((name) => name !== fellow));
+      },
+      tasks: nightTasks(322, 80),
+      rollout: { maxResponseLengthInOneTurn: 16 },
+      settings: { seed: 72, algorithm: 'maxrl', batchSize: 12, numRepeat: 8, lr: 1e-3 },
+      trainerCommon: { testFreq: 9 },
     }),
 };
 
@@ -423,4 +426,4 @@ const points: Plant = {
     }),
 };
 
-export const healthyOfRound3: readonly Plant[] = [closer, hole, points];
+export const healthyOfRound3: readonly Plant[] = [closer, lastVictim, points];
