@@ -62,6 +62,8 @@ export type EpisodeOf = {
   readonly phase: 'train' | 'evaluation';
   readonly group: string;
   readonly task: string;
+  /** Equal for tasks that differ only in their ids. Undefined if the record does not have the whole task. */
+  readonly content: string | undefined;
   readonly status: 'completed' | 'failed';
   readonly reward: number | undefined;
   readonly success: boolean;

@@ -1,10 +1,14 @@
 import { leastAnswers, leastCut } from '../../limits.js';
 import type { Cause } from '../cause.js';
+import type { ExaminedRun } from '../examined-run.js';
 import { between, meanOf } from '../figures/series.js';
+import { evaluatedRates } from '../outcome.js';
 import { percent, nameSetting } from '../words.js';
 
-/** With this share or more, cut answers slow down even a run that learns. */
+/** With this share or more, cut answers slow down even a run that learns a little. */
 const alwaysShare = 0.2;
+/** A run that gets this far in spite of cut answers does not need their ends. */
+const enoughSuccess = 0.5;
 
 export const manyCutAnswers: Cause = {
   name: 'cut_answers',
@@ -44,13 +48,21 @@ export const manyCutAnswers: Cause = {
       cure: `Raise ${nameSetting('rollout.max_response_length_in_one_turn', run.settings.answerLimit)}, or ${nameSetting('rollout.max_model_len', run.settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
       episodes: affected.map(({ id }) => id),
       since: first,
-      ...(share >= alwaysShare && { asks: 'change' as const }),
+      ...((share >= alwaysShare || learnsAnyway(run)) && { asks: learnsAnyway(run) ? 'nothing' : 'change' }),
       ...(overflow.length > failed.length / 2 && { explains: [...manyCutAnswers.explains, 'failed_episodes'] }),
       // Of several answers of an episode, one that is cut is enough to spoil it.
       taken: Math.max(share, affected.length / Math.max(1, recent.length)),
     };
   },
 };
+
+/** Whether held-out success clearly rose, solves half of the tasks, and is still the best of the run. */
+function learnsAnyway(run: ExaminedRun): boolean {
+  const rates = evaluatedRates(run);
+  const [first, last] = [rates[0], rates.at(-1)];
+  if (first === undefined || last === undefined || last.low <= first.high) return false;
+  return last.rate >= enoughSuccess && rates.every(({ rate }) => rate <= last.high);
+}
 
 const sayOverflow = (count: number, episodes: number): string =>
   count === 0 ? '' : ` ${count} of ${episodes} episodes failed because their history did not fit into the context.`;

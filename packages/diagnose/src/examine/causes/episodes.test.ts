@@ -15,6 +15,7 @@ function runWith(change: (episode: EpisodeOf, at: number) => Changes, more: Part
       phase: 'train',
       group: `g${Math.floor((index % 16) / 4)}`,
       task: `t${Math.floor((index % 16) / 4)}`,
+      content: undefined,
       status: 'completed',
       reward: at % 2,
       success: at % 2 === 1,

@@ -1,8 +1,8 @@
 import type { Cause } from '../cause.js';
-import { groupEpisodes, episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
-import type { EpisodeOf } from '../examined-run.js';
+import { groupEpisodes, groupsOf, episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
+import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { median } from '../figures/series.js';
-import { isGood } from '../outcome.js';
+import { hasGained, isGood } from '../outcome.js';
 import { figure, percent } from '../words.js';
 
 const leastEpisodes = 20;
@@ -23,7 +23,7 @@ export const judgeUndecided: Cause = {
   ],
   look(run) {
     const all = trainingEpisodes(run);
-    return all.length < leastEpisodes ? undefined : (withoutVerdict(all) ?? sameForAll(all));
+    return all.length < leastEpisodes ? undefined : (withoutVerdict(all) ?? sameForAll(all, run));
   },
 };
 
@@ -51,24 +51,37 @@ const nearly = 0.1;
  * A judge that gives everything the same middle score has not decided. All rewards of 0 mean that nothing was solved, and
  * equal rewards of successes that everything was.
  */
-function sameForAll(all: readonly EpisodeOf[]) {
+function sameForAll(all: readonly EpisodeOf[], run: ExaminedRun) {
   const scored = all.flatMap((each) =>
     each.status === 'completed' && each.reward !== undefined ? [{ ...each, reward: each.reward }] : [],
   );
-  if (new Set(scored.map(({ tokensHash }) => tokensHash)).size < scored.length / 4) return undefined;
   const found = equalRewards(scored) ?? nearRewards(scored);
-  if (found === undefined || found.same.filter(({ success }) => success).length > found.same.length / 2)
-    return undefined;
+  if (found === undefined) return undefined;
+  if (!areVaried(scored) && (hasGained(run) || !isMiddleOfGroups(scored, found.same))) return undefined;
+  if (found.same.filter(({ success }) => success).length > found.same.length / 2) return undefined;
   return {
     summary: `The judge gave ${found.same.length} of ${scored.length} episodes ${found.what}, so there is nothing to prefer.`,
     cure: 'Give the judge a rubric that tells good answers from bad ones, and check it on labelled answers (ajet judge --examples).',
     episodes: episodeIds(found.same),
     taken: found.same.length / scored.length,
+    explains: [...judgeUndecided.explains, 'rate_too_low'],
   };
 }
 
+const areVaried = (scored: readonly Scored[]): boolean =>
+  new Set(scored.map(({ tokensHash }) => tokensHash)).size >= scored.length / 4;
+
+/** Short answers are often equal. Then a value between other rewards, for groups whose answers differ, is undecided too. */
+function isMiddleOfGroups(scored: readonly Scored[], same: readonly Scored[]): boolean {
+  const value = same[0]?.reward ?? 0;
+  const groups = groupsOf(scored);
+  const different = groups.filter((group) => new Set(group.map(({ tokensHash }) => tokensHash)).size > 1);
+  const isBetween = scored.some(({ reward }) => reward < value) && scored.some(({ reward }) => reward > value);
+  return isBetween && different.length >= groups.length / 2;
+}
+
 type Scored = EpisodeOf & { readonly reward: number };
-type Same = { readonly same: readonly EpisodeOf[]; readonly what: string };
+type Same = { readonly same: readonly Scored[]; readonly what: string };
 
 function equalRewards(scored: readonly Scored[]): Same | undefined {
   const value = Number(mostFrequent(scored.map(({ reward }) => String(reward)))?.value ?? 0);

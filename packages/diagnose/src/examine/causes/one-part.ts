@@ -3,7 +3,9 @@ import {
   centered,
   comparePreference,
   explainedShare,
+  groupEpisodes,
   groupsOf,
+  type Preference,
   episodeIds,
   leastCompared,
   prefersNothing,
@@ -12,7 +14,7 @@ import {
 import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { fitSlope } from '../figures/line.js';
 import { between, emptySeries, meanOf, noiseIn, type FigureSeries } from '../figures/series.js';
-import { isGood } from '../outcome.js';
+import { hasGained, isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
 /** A part with this share of the spread decides the order of the episodes alone. */
@@ -23,16 +25,21 @@ const manyCompared = 16;
 /** A part that prefers the success in more of these groups may be the one that matters. */
 const mostAgreeing = 0.85;
 const leastSteps = 20;
+/** A part whose differences are this many times those of the part that means success leaves nothing of it. */
+const leastRatio = 20;
+/** A part that prefers the success in this share of the groups means success. */
+const meansSuccess = 0.95;
 
 export const onePart: Cause = {
   name: 'one_part',
   needs: ['parts'],
   threshold:
-    'within groups, one part explains 80% of the differences of the reward. In addition, it is higher for successes in under three quarters of the groups, or another part never paid. With metrics alone: one part explains 80% of the changes from step to step and no longer rises, and another part, which still rises or never paid, explains under 10%',
+    'within groups, one part explains 80% of the differences of the reward. In addition, it is higher for successes in under three quarters of the groups, or another part never paid, or its differences are 20 times those of the part that means success and the run gained nothing. With metrics alone: one part explains 80% of the changes from step to step and no longer rises, and another part, which still rises or never paid, explains under 10%',
   explains: [
     'no_gain',
     'stopped_learning',
     'hollow_reward',
+    'lost_part',
     'length_drift',
     'lost_variety',
     'never_solved',
@@ -54,32 +61,66 @@ export const onePart: Cause = {
   },
 };
 
-/** Within a group, the part decides which episode is better than another one, and it is not the part that means success. */
-function ownerInGroups(run: ExaminedRun): Sighting | undefined {
-  if (run.parts.size < 2 || isGood(run)) return undefined;
-  const groups = groupsOf(trainingEpisodes(run));
+type Rated = {
+  readonly name: string;
+  /** Of the differences of the reward. */
+  readonly share: number;
+  /** The standard deviation within groups. */
+  readonly spread: number;
+  readonly preference: Preference;
+};
+
+function rateParts(run: ExaminedRun, groups: readonly (readonly EpisodeOf[])[]): readonly Rated[] {
   const reward = centered(groups, (each) => each.reward ?? 0);
   const rated = [...run.parts.keys()].map((name) => {
     const partOf = ({ parts }: EpisodeOf): number => parts[name] ?? 0;
+    const values = centered(groups, partOf);
     return {
       name,
-      share: explainedShare(centered(groups, partOf), reward),
+      share: explainedShare(values, reward),
+      spread: Math.sqrt(meanOf(values.map((value) => value ** 2))),
       preference: comparePreference(groups, partOf),
     };
   });
-  const [owner, ...others] = rated.toSorted((left, right) => right.share - left.share);
+  return rated.toSorted((left, right) => right.share - left.share);
+}
+
+/** Within a group, the part decides which episode is better than another one, and it is not the part that means success. */
+function ownerInGroups(run: ExaminedRun): Sighting | undefined {
+  if (run.parts.size < 2 || isGood(run)) return undefined;
+  const [owner, ...others] = rateParts(run, groupsOf(trainingEpisodes(run)));
   const mute = others.toSorted((left, right) => right.preference.agreeing - left.preference.agreeing)[0];
   if (owner === undefined || mute === undefined || owner.share < leastShare) return undefined;
   const { compared, agreeing } = owner.preference;
-  const isUnknown = compared < leastCompared;
   const [ofOwner, ofMute] = [run.parts.get(owner.name) ?? emptySeries, run.parts.get(mute.name) ?? emptySeries];
+  const neverPaid = hasNeverPaid(ofMute, ofOwner);
   const isAlone = owner.share >= aloneShare && mute.share < 1 - aloneShare;
   const mayMatter = compared < manyCompared ? !isAlone || agreeing > mostAgreeing * compared : true;
-  if (mayMatter && (isUnknown ? !hasNeverPaid(ofMute, ofOwner) : !prefersNothing(owner.preference))) return undefined;
-  return sight(owner, mute.name, {
+  const isWrong = compared < leastCompared ? neverPaid : prefersNothing(owner.preference);
+  if (mayMatter && !isWrong && (!isDwarfed(mute, owner) || hasGained(run))) return undefined;
+  const seen = sight(owner, mute.name, {
     what: 'decides which episode of a group gets more',
     episodes: episodeIds(owner.preference.against),
   });
+  const isNoise = (neverPaid || isSuccess(mute)) && variesAlone(run, owner.name);
+  return isNoise ? { ...seen, explains: [...onePart.explains, 'judge_unstable'] } : seen;
+}
+
+const isSuccess = ({ preference: { compared, agreeing } }: Rated): boolean =>
+  compared >= leastCompared && agreeing >= meansSuccess * compared;
+
+/** Whether a part that means success disappears in the differences of another one, which prefers success less often. */
+const isDwarfed = (mute: Rated, owner: Rated): boolean =>
+  isSuccess(mute) && !isSuccess(owner) && owner.spread >= leastRatio * mute.spread;
+
+/** Whether equal tokens get different rewards only because of this part, such as a time that was measured. */
+function variesAlone(run: ExaminedRun, name: string): boolean {
+  const othersOf = ({ parts }: EpisodeOf): string => JSON.stringify({ ...parts, [name]: 0 });
+  const completed = trainingEpisodes(run).filter(({ status }) => status === 'completed');
+  const same = [...groupEpisodes(completed, ({ task, tokensHash }) => `${task} ${tokensHash}`).values()];
+  const differing = same.filter((group) => new Set(group.map(({ reward }) => reward)).size > 1);
+  const alone = differing.filter((group) => new Set(group.map(othersOf)).size === 1);
+  return differing.length > 0 && alone.length >= leastShare * differing.length;
 }
 
 function sight(

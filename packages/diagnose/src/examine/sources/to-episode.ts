@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isJsonObject, valueAtPath, type JsonObject } from '@agentjet/core';
 import { type EpisodeRow, type RecordKeys, toEpisodeOutcome } from '@agentjet/run-folder';
 import type { EpisodeOf } from '../examined-run.js';
@@ -31,6 +32,7 @@ export function toEpisode(row: EpisodeRow, head: JsonObject | undefined, keys: R
 
 type Facts = Pick<
   EpisodeOf,
+  | 'content'
   | 'reason'
   | 'error'
   | 'withTools'
@@ -49,6 +51,7 @@ function factsOf(head: JsonObject, keys: RecordKeys): Facts {
   const { calls, swallowed_errors: swallowed, judge_outage: outage } = head;
   const { answered, expected } = toEpisodeOutcome(head, keys);
   return {
+    content: contentOf(head),
     reason: textOf(head['reason']),
     error: errorOf(head['error']),
     withTools: numberOf(valueAtPath(calls, ['withTools'])),
@@ -65,6 +68,24 @@ function factsOf(head: JsonObject, keys: RecordKeys): Facts {
 
 const numberOf = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** A record leaves out long values of a task. Then two tasks may look the same and differ in what is missing. */
+const mostCharacters = 3500;
+const shortened = /\.\.\. \(\d+ characters\)"/;
+
+/** The hash of the task without its id. */
+function contentOf({ task_id: id, main_query: query, task_metadata: metadata }: JsonObject): string | undefined {
+  const fields = isJsonObject(metadata) ? Object.entries(metadata) : [];
+  const others = fields.filter(([, value]) => String(value) !== id);
+  const kept = others.length === 0 ? fields : others;
+  if (kept.length === 0 && query === undefined) return undefined;
+  const content = JSON.stringify([query, Object.fromEntries(kept)]);
+  return JSON.stringify(metadata ?? {}).length > mostCharacters || shortened.test(content)
+    ? undefined
+    : hashOf(content);
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
 /** A workflow that found no answer in what the model wrote returns an empty one. */
 const isEmptyAnswer = (head: JsonObject, { outputField = 'answer' }: RecordKeys): boolean => {

@@ -31,6 +31,7 @@ export type RunSpec = {
 type Place = { readonly share: number; readonly task: number; readonly index: number; readonly random: Random };
 
 const plainEpisode = {
+  content: undefined,
   status: 'completed',
   parts: {},
   reason: undefined,

@@ -78,6 +78,73 @@ const healthy: readonly Variant[] = [
   ],
   ['has few tasks that are enough', { steps: 20, trainingTasks: 24, skill: learning, heldOut: (s) => 0.2 + 0.4 * s }],
   [
+    'answers with one of four words, and gets points for half of the way',
+    {
+      skill: learning,
+      change: ({ task, success }, { index, random }) => ({
+        tokensHash: `${task}${success ? 0 : 1 + (index % 3)}`,
+        reward: success ? 1 : random.next() < 0.8 ? 0.5 : 0,
+      }),
+    },
+  ],
+  [
+    'gets half of the points nearly always, and its first successes',
+    {
+      steps: 20,
+      skill: (s) => 0.01 + 0.3 * s,
+      change: ({ task, success }, { index, random }) => ({
+        tokensHash: `${task}${success ? 0 : 1 + (index % 3)}`,
+        reward: success ? 1 : random.next() < 0.97 ? 0.5 : 0,
+      }),
+    },
+  ],
+  [
+    'fills the limit of its answers',
+    {
+      skill: (s) => 0.02 + 0.75 * s,
+      change: (_e, { share }) => ({ cut: share > 0.4 ? 1 : 0, tokens: 4 + 12 * share }),
+    },
+  ],
+  [
+    'is cut in each answer, which says what counts at its beginning',
+    { skill: learning, held: 80, change: () => ({ cut: 1, tokens: 16 }) },
+  ],
+  [
+    'has each task twice, and learns all',
+    {
+      steps: 24,
+      skill: learning,
+      heldOut: (s) => 0.2 + 0.4 * s,
+      change: ({ task }) => ({ content: `c${Math.floor(Number(task.slice(1)) / 2)}` }),
+    },
+  ],
+  [
+    'has few contents that are enough',
+    { steps: 24, skill: learning, change: ({ task }) => ({ content: `c${Number(task.slice(1)) % 24}` }) },
+  ],
+  [
+    'asks the same question for tasks that only their ids tell apart',
+    { steps: 24, skill: learning, heldOut: (s) => 0.2 + 0.3 * s, change: () => ({ content: 'Solve it.' }) },
+  ],
+  [
+    'has rare large rewards for its first successes',
+    {
+      steps: 20,
+      skill: (s) => 0.03 + 0.6 * s,
+      change: ({ success }, { random }) => ({ reward: success ? 100 : random.next() }),
+    },
+  ],
+  [
+    'has a part of a large scale, which agrees with success',
+    {
+      skill: learning,
+      change: ({ success }, { random }) => {
+        const speed = 100 * random.next() + (success ? 60 : 0);
+        return { parts: { goal: success ? 1 : 0, speed }, reward: (success ? 1 : 0) + speed };
+      },
+    },
+  ],
+  [
     'answers with the expected words in a sentence',
     {
       skill: learning,

@@ -1,6 +1,91 @@
 import { expect, it } from 'vitest';
 import { examine } from '../examine.js';
-import { flat, listVariants } from '../testing/simulate-run.js';
+import { flat, listVariants, type Variant } from '../testing/simulate-run.js';
+
+/** A time, or another measure, that is in a unit of its own beside a goal of 0 or 1. It partly agrees with success. */
+const dwarfed: readonly Variant[] = [
+  [
+    'a time in milliseconds, which differs for the same tokens',
+    {
+      skill: (s) => 0.45 - 0.2 * s,
+      change: ({ task, success }, { index, random }) => {
+        const time = -300 - 500 * random.next() - (success ? 0 : 100);
+        const goal = success ? 1 : 0;
+        return { tokensHash: success ? `${task}${index % 2}` : `${index}`, parts: { goal, time }, reward: goal + time };
+      },
+    },
+  ],
+  [
+    'a time in milliseconds, and success never comes',
+    {
+      skill: flat(0),
+      change: ({ task }, { index, random }) => {
+        const time = -900 * random.next();
+        return { tokensHash: `${task}${index % 3}`, parts: { goal: 0, time }, reward: time };
+      },
+    },
+  ],
+  [
+    'a cost in cents in groups of four',
+    {
+      size: 4,
+      steps: 20,
+      skill: flat(0.3),
+      change: ({ success }, { random }) => {
+        const cost = -60 * random.next() - (success ? 0 : 25);
+        return { parts: { right: success ? 1 : 0, cost }, reward: (success ? 1 : 0) + cost };
+      },
+    },
+  ],
+  [
+    'bytes of the answer',
+    {
+      skill: flat(0.25),
+      change: ({ success }, { random }) => {
+        const bytes = Math.floor(2000 * random.next()) + (success ? 600 : 0);
+        return { parts: { right: success ? 0.5 : 0, bytes }, reward: (success ? 0.5 : 0) + bytes };
+      },
+    },
+  ],
+];
+
+/** The number of a task from its id. */
+const numberOf = (task: string): number => Number(task.slice(1));
+
+/** Many ids with few contents. */
+const copied: readonly Variant[] = [
+  [
+    'four contents under 400 ids, and held-out success stops early',
+    {
+      steps: 30,
+      skill: (s) => 0.1 + 0.7 * s,
+      heldOut: (s) => Math.min(0.35, 0.7 * s),
+      change: ({ task }) => ({ content: `c${numberOf(task) % 4}` }),
+    },
+  ],
+  [
+    'twenty contents in a run of twelve steps',
+    {
+      steps: 12,
+      groups: 16,
+      skill: (s) => 0.2 + 0.7 * s,
+      heldOut: (s) => 0.2 + 0.05 * s,
+      change: ({ task }) => ({ content: `c${numberOf(task) % 20}` }),
+    },
+  ],
+  [
+    'each row fifty times',
+    {
+      steps: 24,
+      trainingTasks: 1000,
+      size: 4,
+      held: 80,
+      skill: (s) => 0.25 + 0.65 * s,
+      heldOut: (s) => 0.35 - 0.1 * s,
+      change: ({ task }) => ({ content: `c${Math.floor(numberOf(task) / 50)}` }),
+    },
+  ],
+];
 
 const variants = listVariants({
   never_solved: [
@@ -110,6 +195,7 @@ const variants = listVariants({
     ],
   ],
   one_part: [
+    ...dwarfed,
     [
       'ten points for style',
       {
@@ -154,6 +240,27 @@ const variants = listVariants({
         change: (_e, { random }) => ({ reward: random.next() < 0.82 ? 0.5 : random.next() < 0.5 ? 0 : 1 }),
       },
     ],
+    [
+      'the middle for what a pattern does not match, and short answers',
+      {
+        skill: flat(0),
+        change: ({ task }, { index, random }) => ({
+          tokensHash: `${numberOf(task) % 40}${index % 3}`,
+          reward: random.next() < 0.93 ? 0.5 : index % 3 === 0 ? 0.9 : 0.2,
+        }),
+      },
+    ],
+    [
+      'five of ten points for nearly all, and one of four letters',
+      {
+        skill: flat(0.03),
+        size: 6,
+        change: ({ task, success }, { index, random }) => ({
+          tokensHash: `${numberOf(task) % 30}${index % 4}`,
+          reward: success ? 10 : random.next() < 0.03 ? 1 : 5,
+        }),
+      },
+    ],
     ['5 of 10 for all', { skill: flat(0), change: () => ({ reward: 5 }) }],
     ['0.7 for all, and the success is known', { skill: flat(0.3), change: () => ({ reward: 0.7 }) }],
     [
@@ -194,6 +301,7 @@ const variants = listVariants({
     ],
   ],
   too_few_tasks: [
+    ...copied,
     ['four', { steps: 24, trainingTasks: 4, skill: (s) => 0.2 + 0.7 * s, heldOut: (s) => 0.2 + 0.05 * s }],
     [
       'eight, and held-out success falls',

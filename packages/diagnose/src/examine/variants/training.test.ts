@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { examine } from '../examine.js';
-import { flat, listVariants } from '../testing/simulate-run.js';
+import { flat, learning, listVariants } from '../testing/simulate-run.js';
 
 const variants = listVariants({
   temperature_too_high: [
@@ -245,6 +245,46 @@ const variants = listVariants({
         steps: 40,
         skill: (s) => 0.3 + 0.2 * s,
         figures: { grad_norm: (s, { next }) => (Math.round(s * 39) % 9 === 5 ? 25 : 0.3 + 0.3 * next()) },
+      },
+    ],
+    [
+      'two huge ones in a run of forty',
+      {
+        steps: 40,
+        skill: flat(0.3),
+        figures: { grad_norm: (s, { next }) => ([9, 30].includes(Math.round(s * 39)) ? 90 : 0.3 + 0.3 * next()) },
+      },
+    ],
+    [
+      'a missing score of -999 in two steps of a run that learns',
+      {
+        steps: 20,
+        skill: learning,
+        change: (_e, { share, index }) =>
+          index === 0 && [4, 14].includes(Math.round(share * 19)) ? { reward: -999, success: false } : {},
+        figures: { grad_norm: (s, { next }) => ([4, 14].includes(Math.round(s * 19)) ? 0.7 : 0.002 + 0.001 * next()) },
+      },
+    ],
+    [
+      'a penalty of 1000 points in one step of small groups',
+      {
+        steps: 24,
+        groups: 6,
+        size: 4,
+        skill: (s) => 0.2 + 0.2 * s,
+        change: ({ success }, { share, index }) =>
+          index < 2 && Math.round(share * 23) === 8 ? { reward: -1000, success: false } : { reward: success ? 5 : -5 },
+        figures: { grad_norm: (s, { next }) => (Math.round(s * 23) === 8 ? 30 : 0.4 + 0.2 * next()) },
+      },
+    ],
+    [
+      'an error code of 404 that is taken for a reward',
+      {
+        steps: 16,
+        skill: flat(0.3),
+        change: (_e, { share, index }) =>
+          index === 0 && Math.round(share * 15) === 6 ? { reward: 404, success: false } : {},
+        figures: { grad_norm: (s, { next }) => (Math.round(s * 15) === 6 ? 80 : 0.4 + 0.2 * next()) },
       },
     ],
   ],
