@@ -150,7 +150,7 @@ const templateWithoutTools: Plant = {
     }),
 };
 
-/** As in the templates of Mistral, the system prompt stands in the last user message. So each turn moves it. */
+/** As in the templates of Mistral, the last user message contains the system prompt. So each turn moves it. */
 const systemPromptLast: Plant = {
   name: 'by-others.system-prompt-in-the-last-message',
   cause: 'template_forks',
@@ -308,7 +308,7 @@ const restartingService: Plant = {
     }),
 };
 
-/** The table of scores has -999 where a score is missing. Few pairs of a lake and a direction have none. */
+/** The table of scores has -999 for a missing score. Few pairs of a lake and a direction have none. */
 const isMissing = (task: Task, output: WorkflowOutput): boolean =>
   deriveSeed(311, JSON.stringify(task.metadata['map']), answerOf(output)) % 130 === 0;
 
@@ -328,7 +328,7 @@ const missingScores: Plant = {
     }),
 };
 
-/** Half of the labels were translated with the file that they stood in. The prompt is English for all tasks. */
+/** Half of the labels were translated with the file that they were in. The prompt is English for all tasks. */
 const spanish: Readonly<Record<string, string>> = { up: 'arriba', down: 'abajo', left: 'izquierda', right: 'derecha' };
 
 const translatedLabels: Plant = {

@@ -40,7 +40,7 @@ it('tasks that differ only in their ids have equal contents', () => {
   expect(contentOf(task('a', 1))).not.toBe(contentOf(task('b', 2)));
 });
 
-it('a task whose only metadata is its id has a content of its own', () => {
+it('a task whose only metadata is its id is not a copy of another one', () => {
   const task = (id: string): JsonObject => ({ task_id: id, main_query: 'Play.', task_metadata: { level: id } });
   expect(contentOf(task('1'))).not.toBe(contentOf(task('2')));
 });
