@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { examine } from '../examine.js';
 import { flat, listVariants, type Variant } from '../testing/simulate-run.js';
 
-/** Parts in units that are much larger than a goal of 0 or 1. It partly agrees with success. */
+/** Parts in units that are much larger than a goal of 0 or 1. Some of them partly agree with success. */
 const dwarfed: readonly Variant[] = [
   [
     'a time in milliseconds, which differs for the same tokens',
