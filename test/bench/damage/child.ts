@@ -3,6 +3,7 @@
  * until the process is killed. `damage <sound> <copy> <seed> <count>` damages that many copies. It prints the damage
  * before it reads a copy, and the outcome after that.
  */
+import { createHash } from 'node:crypto';
 import { cpSync, rmSync, writeSync } from 'node:fs';
 import { accountOf, LmdbStore, recover, StoreError } from '@agentjet/ledger';
 import { drawDamage, readWhole } from '@agentjet/ledger/testing';
@@ -21,13 +22,14 @@ async function read(dir: string): Promise<string> {
   }
 }
 
-/** Returns the state from which a server continues, or `damaged` if it refuses the store. */
+/** Returns the hash of the state from which a server continues, or `damaged` if it refuses the store. */
 async function serve(dir: string): Promise<string> {
   let store: LmdbStore | undefined;
   try {
     store = await LmdbStore.open(dir, { takeOver: true });
     const { state, nextSequence } = await recover(store);
-    return JSON.stringify([nextSequence, state.step, accountOf(state), [...state.episodes.values()]]);
+    const served = JSON.stringify([nextSequence, state.step, accountOf(state), [...state.episodes.values()]]);
+    return createHash('sha256').update(served).digest('hex');
   } catch (error) {
     return toOutcome(error);
   } finally {
