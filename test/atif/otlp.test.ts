@@ -35,8 +35,8 @@ type Written = {
 } & JsonObject;
 
 async function spansOf(file: string): Promise<readonly Written[]> {
-  const { resourceSpans } = JSON.parse(await readFile(file, 'utf8'));
-  return resourceSpans[0].scopeSpans[0].spans;
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  return lines.flatMap((line) => JSON.parse(line).resourceSpans[0].scopeSpans[0].spans);
 }
 
 const valuesOf = ({ attributes }: Written): JsonObject =>

@@ -165,6 +165,8 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
       const flags = { ...given, server: serverOf(given) };
       const program = afterDashes(swarm.parent);
       if (program.length === 0) {
+        if (given.inside === true || given.acp === true)
+          swarm.error('error: --inside and --acp run a program, so name it after --');
         const { runSwarm } = await import('./commands/run-swarm.js');
         return setExitCode(await runSwarm(flags, overrides));
       }

@@ -6,6 +6,7 @@ import type { StudioFlags } from '../studio-program.js';
 import { describeStudio } from './describe-studio.js';
 import { untilAborted } from './until-aborted.js';
 import { usualRuns } from './usual-runs.js';
+import { toPort } from '../to-port.js';
 
 /** `ajet studio` serves the page until a signal arrives. Returns the exit code. */
 export async function runStudio(folder: string | undefined, flags: StudioFlags): Promise<number> {
@@ -53,10 +54,4 @@ function toUrl(flag: string, text: string): string {
     'wrong_value',
     `${flag} is ${JSON.stringify(text)}, not an address such as http://127.0.0.1:8000.`,
   );
-}
-
-function toPort(text: string): number {
-  const port = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (port <= 65_535) return port;
-  throw new ConfigError('wrong_type', `--port is ${JSON.stringify(text)}, not a number from 0 to 65535.`);
 }

@@ -10,6 +10,7 @@ import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
 import { takeSwarmKey } from './swarm-key.js';
 import { SwarmPrinter } from './swarm-printer.js';
+import { toPort } from '../to-port.js';
 
 /**
  * `ajet swarm run` runs the workflow of a YAML file for a server, until its tasks are done or a signal arrives. Returns
@@ -91,7 +92,7 @@ export function endpointOf({
   endpointPort,
   endpointUrl,
 }: SwarmRunFlags): Pick<SwarmRunOptions, 'endpoint'> {
-  const port = endpointPort === undefined ? undefined : Number(endpointPort);
+  const port = endpointPort === undefined ? undefined : toPort(endpointPort, '--endpoint-port');
   return { endpoint: { hostname: endpointHost, port, publicUrl: endpointUrl } };
 }
 

@@ -18,6 +18,7 @@ import type { SwarmFlags } from '../swarm-program.js';
 import { listOverrides } from './list-overrides.js';
 import { checkStudioFlags, startStudio } from './start-studio.js';
 import { untilAborted } from './until-aborted.js';
+import { toPort } from '../to-port.js';
 
 /** `ajet swarm serve` serves and trains until a signal arrives. Returns the exit code. */
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
@@ -150,10 +151,4 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
       ...(flags.publicUrl !== undefined && { origin: flags.publicUrl.replace(/\/+$/, '') }),
     },
   };
-}
-
-function toPort(text: string): number {
-  const port = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new ConfigError('wrong_type', `--port is ${JSON.stringify(text)}, not a number from 0 to 65535.`);
 }

@@ -27,7 +27,7 @@ export interface SpanExport {
 
 /**
  * Exports the episodes of a run as traces: to the receiver that `OTEL_EXPORTER_OTLP_ENDPOINT` (or `..._TRACES_ENDPOINT`)
- * names, otherwise to `<run>/otlp/`, one file of OTLP as JSON for each step. Repeating a step gives the same ids.
+ * names, otherwise to `<run>/otlp/`, one file of OTLP as JSON for each step, with a line for each episode. Repeating a step gives the same ids.
  */
 export async function openSpanExport(options: SpanExportOptions): Promise<SpanExport> {
   const { runDir, project, experiment, share, env = process.env } = options;
@@ -42,29 +42,32 @@ export async function openSpanExport(options: SpanExportOptions): Promise<SpanEx
   const readSpans = createSpanReader(runDir, share);
   return {
     exportStep: async (step, phase) => {
-      const spans = await readSpans(step, phase);
-      if (spans.length === 0) return 0;
-      if (sender === undefined) await writeSpans({ runDir, step, phase }, toOtlpJson(spans, resource));
-      else await sender.send(spans);
-      return spans.length;
+      const episodes = await readSpans(step, phase);
+      if (episodes.length === 0) return 0;
+      const exported = episodes.map((spans) => toOtlpJson(spans, resource));
+      if (sender === undefined) await writeSpans({ runDir, step, phase }, exported);
+      else for (const spans of episodes) await sender.send(spans); // receivers limit the bytes of a request
+      return episodes.flat().length;
     },
     close: async () => sender?.close(),
   };
 }
 
-/** Returns a function that reads the sampled episodes of a step as spans. It loads the tokenizer of the run once. */
+/** Returns a function that reads the spans of each sampled episode of a step. It loads the tokenizer of the run once. */
 function createSpanReader(runDir: string, share: number) {
   let opened: Promise<Awaited<ReturnType<typeof open>>> | undefined;
-  return async (step: number, phase: EpisodePhase): Promise<readonly OtlpSpan[]> => {
+  return async (step: number, phase: EpisodePhase): Promise<readonly (readonly OtlpSpan[])[]> => {
     opened ??= open(runDir);
     const { run, chatTokenizer, modelName } = await opened;
     const records = (await run.episodes.readStep(step)).filter((record) => {
       return record.phase === phase && isChosenForExport(record.episode_id, share);
     });
-    return records.flatMap((record) => {
-      const isReadable = chatTokenizer !== undefined && hasTurns(record);
-      return toSpans(record, isReadable ? toDocuments(record, { chatTokenizer, modelName }) : []);
-    });
+    return records
+      .map((record) => {
+        const isReadable = chatTokenizer !== undefined && hasTurns(record);
+        return toSpans(record, isReadable ? toDocuments(record, { chatTokenizer, modelName }) : []);
+      })
+      .filter((spans) => spans.length > 0);
   };
 }
 
@@ -75,10 +78,10 @@ async function open(runDir: string) {
 
 type Written = { readonly runDir: string; readonly step: number; readonly phase: EpisodePhase };
 
-async function writeSpans({ runDir, step, phase }: Written, json: object): Promise<void> {
+async function writeSpans({ runDir, step, phase }: Written, lines: readonly object[]): Promise<void> {
   const dir = path.join(runDir, 'otlp');
   await mkdir(dir, { recursive: true });
   const file = path.join(dir, `${phase}-${String(step).padStart(6, '0')}.jsonl`);
-  await writeFile(`${file}.new`, `${JSON.stringify(json)}\n`);
+  await writeFile(`${file}.new`, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   await rename(`${file}.new`, file);
 }

@@ -33,16 +33,14 @@ type Exported = Parameters<OTLPTraceExporter['export']>[0];
 /** Loads the optional package. It is optional because few runs send traces. */
 async function loadExporter(): Promise<OTLPTraceExporter> {
   const name = '@opentelemetry/exporter-trace-otlp-proto';
-  try {
-    const loaded = await import('@opentelemetry/exporter-trace-otlp-proto');
-    return new loaded.OTLPTraceExporter();
-  } catch (error) {
+  const { OTLPTraceExporter: Exporter } = await import('@opentelemetry/exporter-trace-otlp-proto').catch((error) => {
     throw new ConfigError(
       'missing_package',
       `Sending traces to OTEL_EXPORTER_OTLP_ENDPOINT needs the package ${name}, which is not installed. Run: npm install ${name} @opentelemetry/api. Without this variable, traces are written to the run's folder otlp.`,
       { cause: error },
     );
-  }
+  });
+  return new Exporter();
 }
 
 /** The fields of OpenTelemetry's `ReadableSpan` that its exporter reads. */

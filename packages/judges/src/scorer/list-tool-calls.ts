@@ -13,16 +13,18 @@ export function listToolCalls(transcripts: JudgeContext['transcripts']): {
   readonly toolCalls: readonly Called[];
   readonly session: { readonly events: readonly object[] };
 } {
-  const messages = transcripts.flatMap((each) => each.messages);
+  const toolCalls = transcripts.flatMap(({ messages }) => callsWithResults(messages));
+  return { toolCalls, session: { events: transcripts.flatMap(({ messages }) => messages.flatMap(toEvents)) } };
+}
+
+/** Ids of calls are unique in one agent's conversation only. */
+function callsWithResults(messages: readonly ChatMessage[]): readonly Called[] {
   const results = new Map(messages.flatMap((each) => (each.role === 'tool' ? [[each.toolCallId, each.content]] : [])));
-  const toolCalls = messages.flatMap((message) =>
-    callsOf(message).map(({ id, name, arguments: text }): Called => {
-      const result = results.get(id);
-      const called = { name, arguments: toArgumentObject(text) };
-      return result === undefined ? { ...called, status: 'pending' } : { ...called, status: 'ok', result };
-    }),
-  );
-  return { toolCalls, session: { events: messages.flatMap(toEvents) } };
+  return messages.flatMap(callsOf).map(({ id, name, arguments: text }): Called => {
+    const result = results.get(id);
+    const called = { name, arguments: toArgumentObject(text) };
+    return result === undefined ? { ...called, status: 'pending' } : { ...called, status: 'ok', result };
+  });
 }
 
 const callsOf = (message: ChatMessage) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []);

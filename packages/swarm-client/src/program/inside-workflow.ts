@@ -9,7 +9,7 @@ const home = '/logs/agent/home';
 
 /**
  * Creates a workflow that runs a program inside of the environment of its task, such as a container. The program gets
- * its model and its task as it would on this machine, and none of the variables of this machine. The judge scores the
+ * its model and its task as it would on this machine, and none of the variables of this machine except `NO_PROXY`. The judge scores the
  * episode.
  */
 export function createInsideWorkflow({
