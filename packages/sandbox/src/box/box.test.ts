@@ -25,7 +25,7 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
       ...options,
       cpus: 1.5,
       memoryMegabytes: 64,
-      env: { KEY: 'secret', XDG_DATA_HOME: '/data', PATH: '/opt' },
+      env: { KEY: 'secret', NODE_ENV: 'secret', XDG_DATA_HOME: '/data', PATH: '/opt' },
       labels: { 'org.agentjet.task': 't' },
     });
     const [started = ''] = calls();
@@ -33,7 +33,7 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
       '--network none',
       '--cpus 1.5',
       '--memory 64m --memory-swap 64m',
-      '--env KEY --env XDG_DATA_HOME=/data --env PATH=/opt',
+      '--env KEY --env NODE_ENV --env XDG_DATA_HOME=/data --env PATH=/opt',
       'exec sleep 60',
       '--label org.agentjet.task=t',
       `"pid":${process.pid}`,

@@ -118,9 +118,9 @@ function execArguments(
 
 /** Variables that clients of engines or the programs below them use themselves. */
 const clientsOwn =
-  /^(PATH|HOME|TMPDIR|USER|LD_.*|XDG_.*|(CONTAINERS?|DOCKER|PODMAN|BUILDAH|STORAGE|REGISTRY)_.*|.*_PROXY)$/i;
+  /^(PATH|HOME|TMPDIR|USER|LD_.*|XDG_.*|DBUS_.*|(CONTAINERS?|DOCKER|PODMAN|BUILDAH|STORAGE|REGISTRY)_.*|.*_PROXY)$/i;
 
-const isHidden = (name: string): boolean => process.env[name] === undefined && !clientsOwn.test(name);
+const isHidden = (name: string): boolean => !clientsOwn.test(name);
 
 /**
  * Names the variables, so that their values come from the client's own environment (`hiddenOf`) and no list of processes
