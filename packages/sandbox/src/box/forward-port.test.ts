@@ -60,6 +60,22 @@ describe.skipIf(process.platform === 'win32')('a port of a box', () => {
     await expect(broken).rejects.toThrow('broke off');
   });
 
+  it('opens no second connection for what arrives after a connection was destroyed', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, { image: 'i', networks: ['none'], lifeSeconds: 60 });
+    const frame = (id: number, byte: string): string => `printf '\\000\\000\\000\\00${id}\\000\\000\\000\\001${byte}'`;
+    const untilDestroyed = 'head -c 8 > /dev/null';
+    on('exec', [frame(0, '7'), frame(2, 'a'), untilDestroyed, frame(2, 'b'), frame(1, 'c'), 'exec cat'].join('\n'));
+    let numOpen = 0;
+    const port = await box.forward((stream) => {
+      numOpen++;
+      stream.destroy();
+    });
+    await expect.poll(() => numOpen).toBeGreaterThan(1);
+    expect(numOpen).toBe(2);
+    port.close();
+  });
+
   it('needs a language in the image', async () => {
     const { engine } = scriptEngine(folder);
     const client = spawnClient(engine, ['exec', 'box', ...forwarderCommand([])], { hasInput: true });

@@ -21,25 +21,32 @@ type Client = ReturnType<typeof spawnClient>;
 
 /** Waits until the forwarder that `client` runs listens. Calls `accept` with each connection. */
 export async function forwardPort(client: Client, accept: (stream: Duplex) => void): Promise<ForwardedPort> {
+  /** The streams whose last frame has not arrived. A destroyed one stays here, so that its frames open no other. */
   const streams = new Map<number, FramedStream>();
+  const open = new Set<FramedStream>();
   let isClosed = false;
   let said = '';
   client.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
+  const openStream = (id: number, stream: FramedStream): void => {
+    streams.set(id, stream);
+    open.add(stream);
+    stream.once('close', () => open.delete(stream));
+    accept(stream);
+  };
   const started = new Promise<number>((resolve) =>
     readFrames(client, (id, bytes) => {
       if (id === 0) return resolve(Number(bytes.toString()));
       let stream = streams.get(id);
       if (stream === undefined && bytes.length > 0) {
         stream = new FramedStream(id, client.stdin);
-        stream.once('close', () => streams.delete(id));
-        streams.set(id, stream);
-        accept(stream);
+        openStream(id, stream);
       }
       stream?.push(bytes.length === 0 ? null : bytes);
+      if (bytes.length === 0) streams.delete(id);
     }),
   );
   const broken = exitOf(client).then((): never => {
-    for (const stream of streams.values()) stream.destroy();
+    for (const stream of open) stream.destroy();
     if (said.includes(noLanguage))
       throw new NoLanguage('unavailable', 'The image has none of python3, node and perl, so no port can be forwarded.');
     const why = lastLine(said) || 'its client ended';
@@ -87,6 +94,7 @@ function readFrames({ stdout }: Client, onFrame: (id: number, bytes: Buffer) => 
 class FramedStream extends Duplex {
   readonly #id: number;
   readonly #out: Writable;
+  #hasSentLast = false;
 
   constructor(id: number, out: Writable) {
     super({ allowHalfOpen: true });
@@ -99,7 +107,8 @@ class FramedStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    this.#send(chunk, done);
+    if (chunk.length === 0) done();
+    else this.#send(chunk, done);
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -107,11 +116,12 @@ class FramedStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.writableFinished) this.#send(Buffer.alloc(0), () => undefined);
+    if (!this.#hasSentLast) this.#send(Buffer.alloc(0), () => undefined);
     done(error);
   }
 
   #send(bytes: Buffer, done: (error?: Error | null) => void): void {
+    this.#hasSentLast ||= bytes.length === 0;
     const head = Buffer.alloc(headBytes);
     head.writeUInt32BE(this.#id, 0);
     head.writeUInt32BE(bytes.length, 4);

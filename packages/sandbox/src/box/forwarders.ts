@@ -78,13 +78,14 @@ process.stdin.on('data', (b) => {
 const perl = `
 use IO::Socket::INET; use IO::Select; $SIG{PIPE} = 'IGNORE';
 my $l = IO::Socket::INET->new(Listen => 128, LocalAddr => '127.0.0.1', LocalPort => 0) or die $!;
-my ($n, $rest, %socks, %ids, %halves) = (0, '');
+my ($n, $rest, $all, %socks, %ids, %halves) = (0, '');
 sub send_all { my ($h, $d) = @_; while (length $d) { my $w = syswrite $h, $d; defined $w or return; substr($d, 0, $w) = '' } }
 sub frame { my ($i, $b) = @_; send_all(\\*STDOUT, pack('NN', $i, length $b) . $b) }
-sub half { my $i = shift; if (++$halves{$i} == 2) { delete $halves{$i}; my $c = delete $socks{$i}; delete $ids{fileno $c}; close $c } }
+sub half { my $i = shift; if (++$halves{$i} == 2) { delete $halves{$i}; my $c = delete $socks{$i}; delete $ids{fileno $c}; $all->remove($c); close $c } }
 frame(0, $l->sockport);
-my $all = IO::Select->new($l, \\*STDIN);
+$all = IO::Select->new($l, \\*STDIN);
 while (1) { for my $h ($all->can_read) {
+  defined fileno $h or next;
   if ($h == $l) { my $c = $l->accept or next; $ids{fileno $c} = ++$n; $socks{$n} = $c; $all->add($c) }
   elsif (fileno $h == 0) {
     sysread(STDIN, $rest, 65536, length $rest) or exit;
