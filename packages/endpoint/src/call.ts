@@ -16,6 +16,7 @@ import {
   replayDeltas,
 } from '@agentjet/core';
 import type { Protocol } from '@agentjet/core/parameters';
+import type { RouteClock } from '@agentjet/rollout';
 import { noteRefusals } from './note-refusals.js';
 import { gatherTools } from './responses/tools.js';
 import { endedEpisode, type EndpointSession } from './session.js';
@@ -32,6 +33,8 @@ export type Incoming = {
   readonly body: unknown;
   /** Closes the connection after the bytes written so far have been sent. */
   readonly breakOff: () => void;
+  /** Measures the time in which the model works on the request. */
+  readonly clock?: RouteClock | undefined;
 };
 
 /**
@@ -45,7 +48,7 @@ export interface Call extends ProtocolCall {
 }
 
 export function createCall(session: EndpointSession, incoming: Incoming, timing: Timing): Call {
-  const { request, protocol, body, breakOff } = incoming;
+  const { request, protocol, body, breakOff, clock } = incoming;
   const left = new AbortController();
   const cancel = (reason: string): void => left.abort(new Error(reason));
   const leave = (): void => cancel('The client went away.');
@@ -58,10 +61,11 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
+      const endWait = clock?.begin();
       const answer = generate(session.model, markRequest(chatRequest, mark), { signal: left.signal, ...listeners });
       // The signals of the call and of the episode are not combined, because a combined signal would stay attached to
       // the episode's signal until the episode ends.
-      return whileRunning(session.signal, answer, () => left.abort(session.signal.reason));
+      return whileRunning(session.signal, answer, () => left.abort(session.signal.reason)).finally(endWait);
     },
     countPromptTokens: async (chatRequest) => {
       if (session.signal.aborted) throw endedEpisode();

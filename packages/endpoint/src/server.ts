@@ -46,7 +46,7 @@ export async function startEndpointServer(options: EndpointOptions = {}): Promis
       baseUrl: options.publicUrl ?? listening.baseUrl,
       apiKey: sessions.open(registration),
       model: registration.model.name,
-      openRoute: () => openRoute(listening.fetch, registration.episodeId),
+      openRoute: (clock) => openRoute(listening.fetch, registration.episodeId, clock),
     }),
     close: listening.close,
   };
@@ -193,7 +193,7 @@ function toIncoming(
   // Waits for the end of this turn of the event loop, because bytes that were just written are sent only then.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
   const body = complete(parseJsonText(text), new URL(context.req.url));
-  return { request: context.req.raw, protocol, text, body, breakOff };
+  return { request: context.req.raw, protocol, text, body, breakOff, clock: context.env.clock };
 }
 
 type EndpointContext = Context<{ Bindings: RouteBindings }>;

@@ -79,16 +79,23 @@ export type OpenAIEndpoint = {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly model: string;
-  /** Opens a way to this endpoint that uses no network. `session.connect` needs it. */
-  readonly openRoute?: () => EndpointRoute;
+  /**
+   * Opens a way to this endpoint that uses no network. `session.connect` needs it. The clock runs while a model works on
+   * a request whose whole body has arrived, so that an agent cannot hold it with a request that it never completes.
+   */
+  readonly openRoute?: (clock: RouteClock) => EndpointRoute;
+};
+
+/** Measures the waiting for models. Several routes can share one, and overlapping requests then count once. */
+export type RouteClock = {
+  /** The returned function ends the request. */
+  readonly begin: () => () => void;
 };
 
 /** A way to an endpoint for the agents of one episode, over streams. */
 export interface EndpointRoute {
   /** Serves HTTP to the client at the other end of the stream. Only keys of this episode are valid. */
   accept(stream: Duplex): void;
-  /** The time in which at least one request was being answered. */
-  waitedMs(): number;
   /** Breaks all connections. */
   close(): void;
 }

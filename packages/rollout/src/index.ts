@@ -2,6 +2,7 @@ export type {
   CallCounts,
   EndpointHost,
   EndpointRoute,
+  RouteClock,
   EndpointRegistration,
   Episode,
   ModelOptions,

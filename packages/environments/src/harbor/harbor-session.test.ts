@@ -188,7 +188,7 @@ describe('a program in the box', () => {
   it('is lost with its way to the model, and needs a language in the image', async () => {
     const box = new MemoryBox();
     const session = await openSession(box);
-    const route = { accept: () => undefined, waitedMs: () => 0, close: () => undefined };
+    const route = { accept: () => undefined, close: () => undefined };
     const endpoint = { baseUrl: 'u', apiKey: 'k', model: 'm', openRoute: () => route };
     await expect(session.connect(endpoint)).rejects.toThrow('has none of python3, node and perl');
     const broken = new SandboxError('failed', 'A port of a box broke off');

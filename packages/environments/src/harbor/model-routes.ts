@@ -1,5 +1,5 @@
 import { ConfigError, EnvironmentError } from '@agentjet/core';
-import type { EndpointRoute, OpenAIEndpoint } from '@agentjet/rollout/inputs';
+import { WaitClock, type EndpointRoute, type OpenAIEndpoint } from '@agentjet/rollout/inputs';
 import { NoLanguage, type Box, type ForwardedPort } from '@agentjet/sandbox/boxes';
 
 /** The ways from programs in a box to their models. They need no network, and lead to this episode's endpoint only. */
@@ -9,6 +9,7 @@ export class ModelRoutes {
   readonly #box: Box;
   readonly #taskName: string;
   readonly #open: { readonly port: ForwardedPort; readonly route: EndpointRoute }[] = [];
+  readonly #clock = new WaitClock();
   #isClosed = false;
   #break: (error: unknown) => void = () => undefined;
 
@@ -21,7 +22,7 @@ export class ModelRoutes {
 
   /** Returns the endpoint with the address that programs in the box use. */
   async open(endpoint: OpenAIEndpoint): Promise<OpenAIEndpoint> {
-    const route = endpoint.openRoute?.();
+    const route = endpoint.openRoute?.(this.#clock);
     if (route === undefined)
       throw new ConfigError(
         'no_endpoint',
@@ -42,7 +43,7 @@ export class ModelRoutes {
 
   /** The time in which programs waited for their models. */
   waitedMs(): number {
-    return this.#open.reduce((sum, { route }) => sum + route.waitedMs(), 0);
+    return this.#clock.read().waitedMs;
   }
 
   close(): void {
