@@ -2,8 +2,7 @@ import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChatModel } from '@agentjet/core';
-import type { EndpointRoute, OpenAIEndpoint } from '@agentjet/rollout';
-import { WaitClock } from '@agentjet/rollout/inputs';
+import { WaitClock, type EndpointRoute, type OpenAIEndpoint } from '@agentjet/rollout';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEndpointServer, type EndpointServer } from './index.js';
 

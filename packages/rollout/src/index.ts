@@ -70,3 +70,4 @@ export { splitMergedTurns } from './adapter/split-merged-turns.js';
 export { streamChat } from './adapter/stream-chat.js';
 export { limitCalls, wrapWithCallLimit } from './call-limit.js';
 export { sampledElsewhere, samplingDefaults, samplingOfPlace } from './sampling-defaults.js';
+export { WaitClock } from './episode/wait-clock.js';

@@ -33,4 +33,3 @@ export type { SourceCard, TaskTable } from './tasks/task-table.js';
 export type { DroppedTasks, SideCard, TasksCard } from './tasks/tasks-card.js';
 export { parseWorkflowSource, Workflow, type WorkflowSource } from './workflow.js';
 export type { EndpointRoute, OpenAIEndpoint, RouteClock } from './contract.js';
-export { WaitClock } from './episode/wait-clock.js';

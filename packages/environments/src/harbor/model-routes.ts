@@ -1,5 +1,6 @@
 import { ConfigError, EnvironmentError } from '@agentjet/core';
-import { WaitClock, type EndpointRoute, type OpenAIEndpoint } from '@agentjet/rollout/inputs';
+import { WaitClock } from '@agentjet/rollout';
+import type { EndpointRoute, OpenAIEndpoint } from '@agentjet/rollout/inputs';
 import { NoLanguage, type Box, type ForwardedPort } from '@agentjet/sandbox/boxes';
 
 /** The ways from programs in a box to their models. They need no network, and lead to this episode's endpoint only. */
