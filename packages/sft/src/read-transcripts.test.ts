@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createChatTokenizer } from '@agentjet/tokenizer';
@@ -345,4 +345,13 @@ it.each([
   ],
 ])('names what is wrong with a trajectory: %j', async (wrong, words) => {
   await expect(read([{ ...trajectory, ...wrong }], {}, 'wrong.jsonl').reading).rejects.toThrow(words);
+});
+
+it('takes only transcripts.jsonl of a folder of conversations, which has feedback too', async () => {
+  mkdirSync(path.join(folder, 'week'));
+  writeFileSync(path.join(folder, 'week', 'feedback.jsonl'), '{"id": "ann/1", "thumb": "up"}\n');
+  read([chat('a', 'b')], {}, 'week/transcripts.jsonl');
+  const config = createConfig({ sft: { transcripts: path.join(folder, 'week') } });
+  const { sources } = await readTranscripts(config, { modelDir: folder, chatTokenizer });
+  expect(sources).toMatchObject([{ path: path.join(folder, 'week', 'transcripts.jsonl'), examples: 1 }]);
 });

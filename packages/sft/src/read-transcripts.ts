@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type CommonConfig } from '@agentjet/core';
+import { transcriptsFile } from '@agentjet/records';
 import { readAtifTranscripts, readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
 import { readRunTranscripts, type RunReaderOptions } from './read-run-transcripts.js';
 import type { Transcript } from './conversation.js';
@@ -42,9 +43,14 @@ function readSource(file: string, options: RunReaderOptions): Promise<ReadTransc
   return file.endsWith('.json') ? readAtifTranscripts(file) : readJsonlTranscripts(file);
 }
 
-/** Returns the paths to read. If the folder is not a run folder, these are its JSONL files and its ATIF documents. */
+/**
+ * Returns the paths to read. A folder that is not a run folder has them in `transcripts.jsonl`, as `ajet serve` keeps
+ * conversations, or else in its JSONL files and its ATIF documents.
+ */
 async function expand(given: string): Promise<readonly string[]> {
   if (!isFolder(given) || isRunFolder(given)) return [given];
+  const collected = path.join(given, transcriptsFile);
+  if (existsSync(collected)) return [collected];
   const files = (await readdir(given)).filter((name) => /\.jsonl?$/.test(name)).toSorted();
   if (files.length > 0) return files.map((name) => path.join(given, name));
   throw new ConfigError(
