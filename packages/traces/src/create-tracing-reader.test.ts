@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
@@ -332,4 +332,28 @@ it('are all for training if evaluation has a file of tasks, none of which may be
   await expect(list(open([file], { validation: leaking }).trainingTasks())).rejects.toThrow(
     /in both training and evaluation/,
   );
+});
+
+it('take the feedback of their own folder if several folders have the same ids, also for one question', async () => {
+  const folders = ['week-1', 'week-2', 'week-3'].map((week) => path.join(dir, week));
+  for (const folder of folders) mkdirSync(folder);
+  const said = (question: string, answer: string, number: number) => ({
+    id: `ann/${number}`,
+    conversation_id: 'ann',
+    messages: [{ role: 'user', content: question }],
+    answer,
+  });
+  write('week-1/transcripts.jsonl', said('One?', '1', 1), said('Same?', 'yes', 2));
+  write('week-1/feedback.jsonl', { id: 'ann/1', thumb: 'up' });
+  write('week-2/transcripts.jsonl', said('Two?', '2', 1), said('Same?', 'no', 2));
+  write('week-2/feedback.jsonl', { id: 'ann/1', thumb: 'down' }, { id: 'ann/2', thumb: 'down' });
+  write('week-3/transcripts.jsonl', said('Three?', '3', 1));
+  write('week-3/feedback.jsonl');
+  const tasks = await list(open(folders).trainingTasks());
+  expect(tasks.map(({ mainQuery, metadata }) => [mainQuery, metadata['given_answer'], metadata['is_good']])).toEqual([
+    ['One?', '1', true],
+    ['Same?', 'no', false],
+    ['Two?', '2', false],
+    ['Three?', '3', undefined],
+  ]);
 });

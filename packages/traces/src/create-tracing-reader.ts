@@ -13,7 +13,7 @@ import {
 import { openModelClient, systemModelHost, type ModelHost } from '@agentjet/model-client';
 import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
 import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
-import { addFeedback, findFeedback, readTraces } from './read-traces.js';
+import { addFeedback, readTraces } from './read-traces.js';
 import { askFilter, type FilterVerdict } from './filter-trace.js';
 import type { Trace } from './trace.js';
 
@@ -61,10 +61,8 @@ export function createTracingReader(options: TracingOptions): TaskReader {
 async function openRows(options: TracingOptions): Promise<SideRows> {
   const { sources, feedback, dir, onNotice } = options;
   const files = [...new Set((await Promise.all(sources.map(findFiles))).flat())].sort();
-  const read = await readTraces(files);
-  let traces = read;
-  for (const file of feedback.filePath === null ? findFeedback(files) : [feedback.filePath])
-    traces = await addFeedback(traces, file);
+  const read = await readTraces(files, { hasOwnFeedback: feedback.filePath === null });
+  const traces = feedback.filePath === null ? read : await addFeedback(read, feedback.filePath);
   const { kept, dropped } = await filterTraces(traces, options);
   if (kept.length === 0) throw nothingLeft(traces.length, dropped);
   const lines = kept.map((trace) => `${JSON.stringify(toRow(trace, feedback.goodFrom))}\n`).join('');

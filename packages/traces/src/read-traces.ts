@@ -15,44 +15,52 @@ const mostBytes = 256 * 2 ** 20;
 
 /**
  * Reads traces from files: OTLP as JSON (whole, or one export per line), the database of AgentScope Studio, JSON Lines
- * of other tools, ATIF documents, and the conversations of run folders. The same answer in two files counts once. Throws TaskError with
- * file and line.
+ * of other tools, ATIF documents, and the conversations of run folders. The same answer in two files counts once. If
+ * `hasOwnFeedback` is not false, the feedback that `ajet serve --conversations` keeps next to transcripts is added to them.
+ * Throws TaskError with file and line.
  */
-export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
+export async function readTraces(
+  files: readonly string[],
+  { hasOwnFeedback = true }: { readonly hasOwnFeedback?: boolean } = {},
+): Promise<readonly Trace[]> {
   const traces = new Map<string, Trace>();
-  for (const file of files)
-    for (const read of await readFileTraces(file)) {
+  const servedIn = new Map<string, string>();
+  for (const file of files) {
+    const feedback = hasOwnFeedback ? findFeedback(file) : undefined;
+    const own = await readFileTraces(file);
+    // Ids are unique only inside a folder, so its feedback is added before ids are changed.
+    for (const read of feedback === undefined ? own : await addFeedback(own, feedback)) {
       const trace = withOwnId(read, traces);
+      if (feedback !== undefined) servedIn.set(trace.id, feedback);
       const earlier = traces.get(trace.id);
       traces.set(
         trace.id,
         earlier === undefined ? trace : { ...earlier, feedback: { ...earlier.feedback, ...trace.feedback } },
       );
     }
-  return newestOfCalls([...traces.values()]);
+  }
+  return newestOfCalls([...traces.values()], servedIn);
 }
 
 /**
- * Gives the trace a unique id. Some tools number their traces from 1, so if another question has the same id, the trace
- * gets an id such as `1#2`.
+ * Gives the trace a unique id. Some tools number their traces from 1, so if another question or answer has the same
+ * id, the trace gets an id such as `1#2`.
  */
 function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
-  const question = JSON.stringify(trace.messages);
+  const said = JSON.stringify([trace.messages, trace.answer]);
   for (let at = 1; ; at++) {
     const id = at === 1 ? trace.id : `${trace.id}#${at}`;
     const earlier = known.get(id);
-    if (earlier !== undefined && JSON.stringify(earlier.messages) !== question) continue;
+    if (earlier !== undefined && JSON.stringify([earlier.messages, earlier.answer]) !== said) continue;
     return { ...trace, id, conversation: trace.conversation === trace.id ? id : trace.conversation };
   }
 }
 
-/**
- * Returns the feedback of users that `ajet serve --conversations` keeps next to the transcripts of these sources. Empty
- * if there is none.
- */
-export function findFeedback(sources: readonly string[]): readonly string[] {
-  const files = sources.map(fileOf).filter((file) => path.basename(file) === 'transcripts.jsonl');
-  return files.map((file) => path.join(path.dirname(file), 'feedback.jsonl')).filter((file) => existsSync(file));
+/** Returns the file with the feedback that `ajet serve --conversations` keeps next to transcripts. */
+function findFeedback(source: string): string | undefined {
+  const transcripts = fileOf(source);
+  const file = path.join(path.dirname(transcripts), 'feedback.jsonl');
+  return path.basename(transcripts) === 'transcripts.jsonl' && existsSync(file) ? file : undefined;
 }
 
 /** Returns the file of a source. A run folder has its conversations in `transcripts.jsonl`. */
@@ -81,13 +89,13 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
 
 /**
  * Returns the newest trace of each question. An agent that calls its model several times for one question makes several
- * spans, and the last span has the answer.
+ * spans, and the last span has the answer. Served conversations of different folders are apart.
  */
-function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
+function newestOfCalls(traces: readonly Trace[], servedIn: ReadonlyMap<string, string>): readonly Trace[] {
   const newest = new Map<string, Trace>();
   for (const trace of traces) {
     const users = trace.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
-    const key = JSON.stringify([trace.conversation, users]);
+    const key = JSON.stringify([trace.conversation, users, servedIn.get(trace.id)]);
     const earlier = newest.get(key);
     newest.delete(key); // so that `set` moves the question to the end of the map
     newest.set(key, { ...trace, feedback: { ...earlier?.feedback, ...trace.feedback } });
