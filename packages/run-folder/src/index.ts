@@ -9,6 +9,8 @@ export type { EpisodeRow } from './episode-index/episode-row.js';
 export { describeFileError } from './file-error.js';
 export type { MetricsLine, MetricsRecord } from './metrics-record.js';
 export { hasNonFinite } from './find-non-finite.js';
+export { readLineBeginnings } from './json-lines.js';
+export { sizeOf } from './size-of.js';
 export { modelSourceFile, readModelSource } from './model-source.js';
 export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder } from './open-run.js';
 export type { RunFolder } from './run-folder.js';

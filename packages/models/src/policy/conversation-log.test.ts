@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ChatMessage, ChatRequest, ChatResponse, JsonObject } from '@agentjet/core';
@@ -143,4 +143,38 @@ it('says once that answers cannot be kept, and lets the agent answer', async () 
   expect(notices).toEqual([expect.stringMatching(/^Conversations are not kept: ENOENT/)]);
   await writeFile(dir, '');
   await expect(openConversationLog(dir)).rejects.toThrow(/Conversations cannot be kept in/);
+});
+
+it('removes the incomplete last lines that a crash left, says so, and continues after them', async () => {
+  const log = await openConversationLog(dir);
+  await ask(log, 'ann', [user('1?')], says('1'));
+  await log.onFeedback({ conversation_id: 'ann', thumb: 'up' });
+  for (const name of ['transcripts.jsonl', 'feedback.jsonl'])
+    await appendFile(path.join(dir, name), '{"id": "ann/2", "x');
+  const notices: string[] = [];
+  const again = await openConversationLog(dir, { onNotice: (message) => void notices.push(message) });
+  await ask(again, 'ann', [user('2?')], says('2'));
+  await again.onFeedback({ conversation_id: 'ann', thumb: 'down' });
+  expect((await linesOf('transcripts.jsonl')).map(({ id }) => id)).toEqual(['ann/1', 'ann/2']);
+  expect((await linesOf('feedback.jsonl')).map(({ id }) => id)).toEqual(['ann/1', 'ann/2']);
+  expect(notices).toEqual([
+    expect.stringMatching(/transcripts\.jsonl ended with an incomplete line/),
+    expect.stringMatching(/feedback\.jsonl ended with an incomplete line/),
+  ]);
+});
+
+it('writes long answers to several users at once without mixing their lines', async () => {
+  const log = await openConversationLog(dir);
+  const long = 'a'.repeat(3 << 20);
+  await Promise.all(['ann', 'bob', 'eve'].map((name) => ask(log, name, [user('?')], says(`${name} ${long}`))));
+  expect((await linesOf('transcripts.jsonl')).map(({ id }) => id)).toEqual(['ann/1', 'bob/1', 'eve/1']);
+});
+
+it('continues a file that is too long for one string', async () => {
+  await openConversationLog(dir);
+  const file = path.join(dir, 'transcripts.jsonl');
+  await truncate(file, 513 * 2 ** 20); // sparse, so that it takes no space
+  await appendFile(file, `\n${JSON.stringify({ id: 'ann/7', conversation_id: 'ann' })}\n`);
+  const log = await openConversationLog(dir);
+  expect(await log.onFeedback({ conversation_id: 'ann', thumb: 'up' })).toEqual({ id: 'ann/7' });
 });

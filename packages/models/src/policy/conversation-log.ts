@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import {
   type ChatMessage,
@@ -14,29 +14,30 @@ import {
 import { type ConversationDoor, LatestMap, RefusedFeedback } from '@agentjet/endpoint';
 import { toRequestBody } from '@agentjet/model-client';
 import { transcriptsFile } from '@agentjet/records';
+import { LineFile } from './line-file.js';
 
 /**
  * The conversations of a deployed agent with its users, in one folder: `transcripts.jsonl` has a line for each answered question,
- * and `feedback.jsonl` has what people say of answers later. The reader of traces and `ajet sft` take the folder. Lines
- * are only appended, so a crash loses no answer that a user has seen whole.
+ * and `feedback.jsonl` has what people say of answers later. The reader of traces takes the folder, and `ajet sft` takes
+ * its transcripts. Lines are only appended, so a crash loses no answer that a user has seen whole.
  */
 
 const feedbackFile = 'feedback.jsonl';
 
 /**
  * Opens the folder, which may have conversations already. Throws ConfigError `unwritable_folder`. `onNotice` is called
- * once if answers cannot be written; the agent still answers.
+ * for each incomplete line that is removed, and once if answers cannot be written; the agent still answers.
  */
 export async function openConversationLog(
   dir: string,
   { onNotice = () => undefined }: { readonly onNotice?: ((message: string) => void) | undefined } = {},
 ): Promise<ConversationDoor> {
-  const answers = path.join(dir, transcriptsFile);
-  const questions = new Questions(await openFolder(dir, answers));
+  const { answers, feedback, counts } = await openFolder(dir, onNotice);
+  const questions = new Questions(counts);
   let hasFailed = false;
   const write = async (asked: Asked, request: ChatRequest, response: ChatResponse): Promise<void> => {
     try {
-      await append(answers, toLine(asked, request, response));
+      await answers.append(toLine(asked, request, response));
     } catch (error) {
       if (!hasFailed) onNotice(`Conversations are not kept: ${toErrorMessage(error)}. The server still answers.`);
       hasFailed = true;
@@ -57,24 +58,30 @@ export async function openConversationLog(
       const open = questions.takeOpen(asked);
       if (open !== undefined) await write(asked, open.request, open.response);
       const id = idOf(asked);
-      await append(path.join(dir, feedbackFile), { id, ...said, score: reward, at: new Date() });
+      await feedback.append({ id, ...said, score: reward, at: new Date() });
       return { id };
     },
   };
 }
-
-const append = (file: string, line: object): Promise<void> => appendFile(file, `${JSON.stringify(line)}\n`);
 
 /** A question of a user. Its number counts the questions of its conversation from 1. */
 type Asked = { readonly conversation: string; readonly number: number };
 
 const idOf = ({ conversation, number }: Asked): string => `${conversation}/${number}`;
 
-async function openFolder(dir: string, file: string): Promise<Map<string, number>> {
+type Folder = {
+  readonly answers: LineFile;
+  readonly feedback: LineFile;
+  readonly counts: Map<string, number>;
+};
+
+async function openFolder(dir: string, onNotice: (message: string) => void): Promise<Folder> {
+  const counts = new Map<string, number>();
   try {
     await mkdir(dir, { recursive: true });
-    await appendFile(file, '');
-    return countQuestions(await readFile(file, 'utf8'));
+    const onLine = (line: string): void => countQuestion(counts, line);
+    const answers = await LineFile.open(path.join(dir, transcriptsFile), { onLine, onNotice });
+    return { answers, feedback: await LineFile.open(path.join(dir, feedbackFile), { onNotice }), counts };
   } catch (cause) {
     throw new ConfigError('unwritable_folder', `Conversations cannot be kept in ${dir}: ${toErrorMessage(cause)}.`, {
       cause,
@@ -82,16 +89,12 @@ async function openFolder(dir: string, file: string): Promise<Map<string, number
   }
 }
 
-/** Counts the questions of each conversation. A line that was cut by a crash is skipped. */
-function countQuestions(text: string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const line of text.split('\n')) {
-    const { conversation_id: conversation, id } = parseJsonObject(line) ?? {};
-    if (typeof conversation !== 'string' || typeof id !== 'string') continue;
-    const number = Number(id.slice(conversation.length + 1));
-    if (number > (counts.get(conversation) ?? 0)) counts.set(conversation, number);
-  }
-  return counts;
+/** Counts the question of a line for its conversation. A broken line is skipped. */
+function countQuestion(counts: Map<string, number>, line: string): void {
+  const { conversation_id: conversation, id } = parseJsonObject(line) ?? {};
+  if (typeof conversation !== 'string' || typeof id !== 'string') return;
+  const number = Number(id.slice(conversation.length + 1));
+  if (number > (counts.get(conversation) ?? 0)) counts.set(conversation, number);
 }
 
 /** Whether the answer is for the user. An answer with tool calls is followed by another one. */
