@@ -334,7 +334,7 @@ it('are all for training if evaluation has a file of tasks, none of which may be
   );
 });
 
-it('take the feedback of their own folder if several folders have the same ids, also for one question', async () => {
+it('take the feedback that lies in the same folder if several folders have the same ids, also for one question', async () => {
   const folders = ['week-1', 'week-2', 'week-3'].map((week) => path.join(dir, week));
   for (const folder of folders) mkdirSync(folder);
   const said = (question: string, answer: string, number: number) => ({
