@@ -44,9 +44,10 @@ export async function openSpanExport(options: SpanExportOptions): Promise<SpanEx
     exportStep: async (step, phase) => {
       const episodes = await readSpans(step, phase);
       if (episodes.length === 0) return 0;
-      const exported = episodes.map((spans) => toOtlpJson(spans, resource));
-      if (sender === undefined) await writeSpans({ runDir, step, phase }, exported);
-      else for (const spans of episodes) await sender.send(spans); // receivers limit the bytes of a request
+      if (sender === undefined) {
+        const lines = episodes.map((spans) => toOtlpJson(spans, resource));
+        await writeSpans({ runDir, step, phase }, lines);
+      } else for (const spans of episodes) await sender.send(spans); // receivers limit the bytes of a request
       return episodes.flat().length;
     },
     close: async () => sender?.close(),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { examine } from '../examine.js';
 import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
 import { emptySeries } from '../figures/series.js';
+import { plainEpisode } from '../testing/simulate-run.js';
 
 type Changes = Partial<EpisodeOf>;
 
@@ -10,34 +11,16 @@ function runWith(change: (episode: EpisodeOf, at: number) => Changes, more: Part
   const episodes = Array.from({ length: 160 }, (_, index): EpisodeOf => {
     const [step, at] = [Math.floor(index / 16) + 1, index % 4];
     const plain: EpisodeOf = {
+      ...plainEpisode,
       id: `e${index}`,
       step,
       phase: 'train',
       group: `g${Math.floor((index % 16) / 4)}`,
       task: `t${Math.floor((index % 16) / 4)}`,
-      content: undefined,
-      status: 'completed',
       reward: at % 2,
       success: at % 2 === 1,
-      parts: {},
-      reason: undefined,
-      error: undefined,
-      seconds: 1,
       tokens: 10,
-      answers: 1,
-      cut: 0,
-      withTools: 0,
-      callingTools: 0,
-      malformedCalls: 0,
-      badCalls: 0,
-      toolResults: 0,
-      toolErrors: 0,
-      swallowed: 0,
-      waited: undefined,
-      forks: {},
-      kind: undefined,
       answer: `${index}`,
-      expected: undefined,
       tokensHash: `${index}`,
     };
     return { ...plain, ...change(plain, at) };

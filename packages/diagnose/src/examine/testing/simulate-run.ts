@@ -30,7 +30,8 @@ export type RunSpec = {
 
 type Place = { readonly share: number; readonly task: number; readonly index: number; readonly random: Random };
 
-const plainEpisode = {
+/** What an episode has that nothing special happened to. */
+export const plainEpisode = {
   content: undefined,
   status: 'completed',
   parts: {},
@@ -53,6 +54,14 @@ const plainEpisode = {
   answer: undefined,
   expected: undefined,
 } as const;
+
+/** What a failed episode has instead. */
+export const failedWith = (code: string, message: string, outage = false): Partial<EpisodeOf> => ({
+  status: 'failed',
+  success: false,
+  reward: undefined,
+  error: { code, message, outage },
+});
 
 const usual: ExaminedSettings = { temperature: 1, rate: 0.0005, topP: 1, topK: -1, usesKl: false, trainsStale: false };
 

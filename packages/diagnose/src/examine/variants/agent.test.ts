@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { examine } from '../examine.js';
-import { flat, learning, listVariants } from '../testing/simulate-run.js';
+import { failedWith, flat, learning, listVariants } from '../testing/simulate-run.js';
 
 const variants = listVariants({
   cut_answers: [
@@ -117,15 +117,7 @@ const variants = listVariants({
       'one attempt in ten',
       {
         skill: flat(0.25),
-        change: (_e, { random }) =>
-          random.next() < 0.1
-            ? {
-                status: 'failed',
-                success: false,
-                reward: undefined,
-                error: { code: 'outage', message: 'gone', outage: true },
-              }
-            : {},
+        change: (_e, { random }) => (random.next() < 0.1 ? failedWith('outage', 'gone', true) : {}),
       },
     ],
     ['and most groups are equal', { skill: (_s, task) => (task < 0.5 ? 0 : 1), figures: { outages: flat(0.12) } }],
@@ -140,45 +132,21 @@ const variants = listVariants({
       'one of eight',
       {
         skill: flat(0.25),
-        change: (_e, { index }) =>
-          index === 0
-            ? {
-                status: 'failed',
-                success: false,
-                reward: undefined,
-                error: { code: 'workflow_failed', message: 'TypeError', outage: false },
-              }
-            : {},
+        change: (_e, { index }) => (index === 0 ? failedWith('workflow_failed', 'TypeError') : {}),
       },
     ],
     [
       'most',
       {
         skill: flat(0.02),
-        change: (_e, { random }) =>
-          random.next() < 0.6
-            ? {
-                status: 'failed',
-                success: false,
-                reward: undefined,
-                error: { code: 'timeout', message: 'late', outage: false },
-              }
-            : {},
+        change: (_e, { random }) => (random.next() < 0.6 ? failedWith('timeout', 'late') : {}),
       },
     ],
     [
       'one of fifteen',
       {
         skill: flat(0.25),
-        change: (_e, { random }) =>
-          random.next() < 0.067
-            ? {
-                status: 'failed',
-                success: false,
-                reward: undefined,
-                error: { code: 'workflow_failed', message: 'TypeError', outage: false },
-              }
-            : {},
+        change: (_e, { random }) => (random.next() < 0.067 ? failedWith('workflow_failed', 'TypeError') : {}),
       },
     ],
   ],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { examine } from '../examine.js';
-import { flat, listVariants, type Variant } from '../testing/simulate-run.js';
+import { failedWith, flat, listVariants, type Variant } from '../testing/simulate-run.js';
 
 /** Parts in units that are much larger than a goal of 0 or 1. Some of them partly agree with success. */
 const dwarfed: readonly Variant[] = [
@@ -271,15 +271,7 @@ const variants = listVariants({
       'a tenth of the verdicts is missing',
       {
         skill: flat(0.2),
-        change: (_e, { random }) =>
-          random.next() < 0.1
-            ? {
-                status: 'failed',
-                success: false,
-                reward: undefined,
-                error: { code: 'bad_verdict', message: 'NaN', outage: false },
-              }
-            : {},
+        change: (_e, { random }) => (random.next() < 0.1 ? failedWith('bad_verdict', 'NaN') : {}),
       },
     ],
     ['always the most, although nothing succeeds', { skill: flat(0), change: () => ({ reward: 1 }) }],
