@@ -42,7 +42,7 @@ export type AtifResult = {
   readonly agents: number;
 };
 
-export async function run({ report }: BenchOptions): Promise<BenchResult> {
+export async function run({ report }: Pick<BenchOptions, 'report'>): Promise<BenchResult> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'atif-'));
   try {
     const wheel = await unpackHarbor(scratch);
