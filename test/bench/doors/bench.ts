@@ -55,7 +55,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 
 type PartOptions = { readonly dir: string; readonly packed: string };
 
-/** The parts of the result that are no projects. */
+/** The parts of the result that are not projects. */
 const otherParts: Readonly<Record<string, (options: PartOptions) => Promise<unknown>>> = {
   adapters: tryAdapters,
   atif: async () => (await benchAtif({ report: () => {} })).summary,
