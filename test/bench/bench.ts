@@ -28,6 +28,8 @@ export type Bench = {
    * refuses to run on a busy machine.
    */
   readonly wallTimeOf?: 'one core' | 'all cores';
+  /** Joins the values of one part of the summary, if several runs measured it, for example one seed each. */
+  readonly joinValues?: (part: string, values: readonly unknown[]) => unknown;
 };
 
 /** Returns the number after `name` in args, such as `--rounds 5`. */

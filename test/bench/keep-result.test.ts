@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepResult, readTree } from './keep-result.js';
+import { joinParts, keepResult, readTree, writePart } from './keep-result.js';
 
 let folder = '';
 const git = (...args: readonly string[]): string =>
@@ -77,5 +77,18 @@ describe('the tree that a result is kept for', () => {
   it('refuses a part of a result that was never kept', () => {
     const part = { summary: { answers: 1 }, details: {}, isPart: true };
     expect(() => keepResult(folder, { name: 'toy', commit: 'abc' }, part)).toThrow('Run the whole benchmark first.');
+  });
+
+  it('joins parts that other machines measured, and refuses parts of several commits', () => {
+    const part = (out: string, commit: string, summary: Record<string, unknown>): string =>
+      writePart(path.join(folder, out), { name: 'toy', commit }, { summary, details: {}, isPart: true });
+    const files = [part('a', 'abc', { speed: 1, seeds: [2] }), part('b', 'abc', { seeds: [1] })];
+    const flat = (_part: string, values: readonly unknown[]): unknown => values.flat();
+    const file = joinParts(folder, { name: 'toy', files }, flat);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ bench: 'toy', speed: 1, seeds: [2, 1] });
+    expect(() => joinParts(folder, { name: 'toy', files })).toThrow('cannot join');
+    expect(() => joinParts(folder, { name: 'other', files }, flat)).toThrow('no result of the benchmark other');
+    const other = part('c', 'def', { peak: 3 });
+    expect(() => joinParts(folder, { name: 'toy', files: [...files, other] }, flat)).toThrow('abc, def');
   });
 });

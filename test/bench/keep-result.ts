@@ -45,6 +45,7 @@ function machine(): { readonly [key: string]: unknown } {
   return {
     cpu: cpus()[0]?.model.trim(),
     cores: availableParallelism(),
+    ...(cpus().length > availableParallelism() && { cores_of_machine: cpus().length }),
     memory_gib: Math.round(totalmem() / 2 ** 30),
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
@@ -61,12 +62,65 @@ export function keepResult(
   { summary, details, isPart = false }: BenchResult,
 ): string {
   const file = path.join(folder, `${name}.json`);
-  const run = { date: new Date().toISOString(), commit, machine: machine() };
+  const run = describeRun(commit);
   const record = isPart ? withPart(readRecord(file), summary, run) : { [kind]: name, ...run, ...details, ...summary };
-  mkdirSync(folder, { recursive: true });
+  return write(file, record);
+}
+
+/**
+ * Writes a partial result to `<folder>/<name>.json`, for a later `joinParts`. The folder is outside of the kept results,
+ * for example on another machine.
+ */
+export function writePart(
+  folder: string,
+  { name, commit }: { readonly name: string; readonly commit: string },
+  { summary }: BenchResult,
+): string {
+  return write(path.join(folder, `${name}.json`), withPart({ bench: name }, summary, describeRun(commit)));
+}
+
+/**
+ * Puts the parts of these files into `<folder>/<name>.json`. `joinValues` joins the values of a part that several files
+ * have. Throws Error if the files are of another benchmark or of different commits.
+ */
+export function joinParts(
+  folder: string,
+  { name, files }: { readonly name: string; readonly files: readonly string[] },
+  joinValues?: (part: string, values: readonly unknown[]) => unknown,
+): string {
+  const records = files.map(readRecord);
+  const strange = records.findIndex((record) => record['bench'] !== name);
+  if (strange >= 0) throw new Error(`${files[strange]} is no result of the benchmark ${name}.`);
+  const all = records.flatMap((record) =>
+    Object.entries((record['parts'] ?? {}) as Readonly<Record<string, Fields>>).map(([part, run]) => ({
+      part,
+      run,
+      value: record[part],
+    })),
+  );
+  const commits = new Set(all.map(({ run }) => run['commit']));
+  if (commits.size > 1) throw new Error(`The files have results of several commits: ${[...commits].join(', ')}.`);
+  const file = path.join(folder, `${name}.json`);
+  let joined: Fields = existsSync(file) ? readRecord(file) : { bench: name };
+  for (const part of new Set(all.map((each) => each.part))) {
+    const same = all.filter((each) => each.part === part);
+    const values = same.map(({ value }) => value);
+    if (values.length > 1 && joinValues === undefined)
+      throw new Error(`Several files have the part ${part}, and the benchmark ${name} cannot join them.`);
+    const value = values.length === 1 ? values[0] : joinValues?.(part, values);
+    const parts = { ...(joined['parts'] as Fields | undefined), [part]: same[0]?.run };
+    joined = { ...joined, [part]: value, parts };
+  }
+  return write(file, joined);
+}
+
+function write(file: string, record: Fields): string {
+  mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);
   return file;
 }
+
+const describeRun = (commit: string): Fields => ({ date: new Date().toISOString(), commit, machine: machine() });
 
 type Fields = { readonly [key: string]: unknown };
 

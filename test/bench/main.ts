@@ -1,13 +1,14 @@
 /**
  * `npm run bench -- <name> [--json] [options]` runs test/bench/<name>/bench.ts and keeps its result in
- * results/<name>.json.
+ * results/<name>.json. `--out <folder>` writes the parts that were measured into another folder, for example on another
+ * machine. `--join <file>,<file>` measures nothing, and keeps the parts of such files.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Bench, BenchOptions, BenchResult } from './bench.js';
-import { keepResult, readTree } from './keep-result.js';
+import { joinParts, keepResult, readTree, writePart } from './keep-result.js';
 import { type Noise, startNoiseProbe, TooBusyError, waitUntilQuiet } from './measure-noise.js';
 
 const here = import.meta.dirname;
@@ -57,15 +58,31 @@ async function main(): Promise<void> {
   // With --json the standard output is for scripts, and its last line is the summary.
   const report = (line: string): void => (isJson ? console.error(line) : console.log(line));
   const bench = await loadBench(name === '' ? undefined : name);
+  const results = path.join(here, 'results');
+  const files = textOption(args, '--join')?.split(',');
+  if (files !== undefined) {
+    report(`Kept in ${path.relative(process.cwd(), joinParts(results, { name, files }, bench.joinValues))}.`);
+    return;
+  }
   const tree = readTree(here);
+  const out = textOption(args, '--out');
   const { noise, ...result } = await runBench(bench, { report, args });
   if (tree.commit === null) report(`Not kept: ${tree.problem}.`);
+  else if (out !== undefined) report(`Written to ${writePart(out, { name, commit: tree.commit }, result)}.`);
   else {
     const details = noise === undefined ? result.details : { ...result.details, noise: worst(noise) };
-    const file = keepResult(path.join(here, 'results'), { name, commit: tree.commit }, { ...result, details });
+    const file = keepResult(results, { name, commit: tree.commit }, { ...result, details });
     report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
   }
   if (isJson) console.log(JSON.stringify(result.summary));
+}
+
+function textOption(args: readonly string[], option: string): string | undefined {
+  const at = args.indexOf(option);
+  if (at < 0) return undefined;
+  const value = args[at + 1];
+  if (value === undefined || value.startsWith('--')) throw new Error(`${option} needs a value.`);
+  return value;
 }
 
 function worst(noise: readonly Noise[]): Noise | undefined {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { toErrorMessage } from '@agentjet/core';
 import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
-import { measureCalculator } from './calculator.js';
+import { joinCalculators, measureCalculator } from './calculator.js';
 import { measureInt8 } from './int8.js';
 import { measureShape, shapeNames } from './shape.js';
 
@@ -10,10 +10,16 @@ import { measureShape, shapeNames } from './shape.js';
  * training of an adapter (LoRA) over int8 weights, each against eager PyTorch in the same run; and the peaks of memory.
  * For SmolLM2-135M-Instruct: how far int8 is from float32, and what the calculator agent learns with an adapter over
  * int8. `--only 135M,int8` measures some sections, and the kept result changes only in these. `--rounds 3`,
- * `--answers 200` and `--seeds 3` set the amount of work.
+ * `--answers 200` and `--seeds 3` set the amount of work. `--first-seed 2 --seeds 1` measures one seed, and several such
+ * results can be joined.
  */
 
 export const wallTimeOf = 'all cores';
+
+export function joinValues(part: string, values: readonly unknown[]): unknown {
+  if (part === 'calculator_lora') return joinCalculators(values);
+  throw new Error(`Several files have the part ${part}. Join one of them.`);
+}
 
 type Section = { readonly name: string; readonly measure: (options: BenchOptions) => Promise<unknown> };
 
@@ -33,7 +39,11 @@ const sections: readonly Section[] = [
   },
   {
     name: 'calculator_lora',
-    measure: ({ report, args }) => measureCalculator({ report, numSeeds: numberOption(args, '--seeds', 3) }),
+    measure: ({ report, args }) =>
+      measureCalculator(report, {
+        firstSeed: numberOption(args, '--first-seed', 1),
+        numSeeds: numberOption(args, '--seeds', 3),
+      }),
   },
 ];
 
