@@ -87,7 +87,7 @@ describe('the tree that a result is kept for', () => {
     const file = joinParts(folder, { name: 'toy', files }, flat);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ bench: 'toy', speed: 1, seeds: [2, 1] });
     expect(() => joinParts(folder, { name: 'toy', files })).toThrow('cannot join');
-    expect(() => joinParts(folder, { name: 'other', files }, flat)).toThrow('no result of the benchmark other');
+    expect(() => joinParts(folder, { name: 'other', files }, flat)).toThrow('not a result of the benchmark other');
     const other = part('c', 'def', { peak: 3 });
     expect(() => joinParts(folder, { name: 'toy', files: [...files, other] }, flat)).toThrow('abc, def');
   });

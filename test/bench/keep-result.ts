@@ -90,7 +90,7 @@ export function joinParts(
 ): string {
   const records = files.map(readRecord);
   const strange = records.findIndex((record) => record['bench'] !== name);
-  if (strange >= 0) throw new Error(`${files[strange]} is no result of the benchmark ${name}.`);
+  if (strange >= 0) throw new Error(`${files[strange]} is not a result of the benchmark ${name}.`);
   const all = records.flatMap((record) =>
     Object.entries((record['parts'] ?? {}) as Readonly<Record<string, Fields>>).map(([part, run]) => ({
       part,
