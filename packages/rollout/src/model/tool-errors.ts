@@ -3,7 +3,10 @@ import type { ChatRequest } from '@agentjet/core';
 /** How programs begin a message about an error, also inside of a list, and how JSON and HTTP report one. */
 const beginsWithError = /^\W{0,4}(\w*error|\w*exception|traceback|fatal|failed|failure)\b(?!" ?:)/i;
 const reportsError =
-  /\b(status(?: code)?|http(?:\/[\d.]+)?):? [45]\d\d\b|"(?:error|isError|is_error)":(?! ?(?:null|false|""))/i;
+  /\b(status(?: code)?|http(?:\/[\d.]+)?):? [45]\d\d\b|"(?:status|status_?code|code)": ?"?[45]\d\d\b|"(?:ok|success)": ?false\b|"(?:error|isError|is_error)":(?! ?(?:null|false|""))/i;
+/** What services and the clients of services say when they give no answer. */
+const saysUnavailable =
+  /^\W{0,4}(?:[45]\d\d\b.{0,40}\b(?:error|unavailable|unauthori[sz]ed|forbidden|not found|bad (?:request|gateway)|too many requests|timeout)|(?:service|server|tool|connection)\b.{0,20}\b(?:unavailable|refused|timed out|reset)|(?:timed out|timeout|permission denied|access denied|unauthori[sz]ed|forbidden|invalid api key|command not found)\b)/i;
 /** An error is reported at the beginning. A page that a tool has read may speak of errors later. */
 const numRead = 200;
 
@@ -17,4 +20,4 @@ export function countToolResults({ messages }: Pick<ChatRequest, 'messages'>): T
   return { results: fresh.length, errors: errors.length };
 }
 
-const isError = (text: string): boolean => beginsWithError.test(text.trim()) || reportsError.test(text);
+const isError = (text: string): boolean => beginsWithError.test(text.trim()) || saysUnavailable.test(text.trim()) || reportsError.test(text);

@@ -45,12 +45,19 @@ export const gradientSpikes: Cause = {
         outside === undefined
           ? `Lower trainer_common.optim.grad_clip to the usual norm (${usual}) or ${nameSetting('trainer_common.optim.lr', run.settings.rate)}, and look at the episodes of these steps for very long or very rare answers.`
           : `Find out what gives these rewards. If a value means that there is no score, throw an error instead, so that the episode fails and is not trained; otherwise limit the reward to the range of the others. Until then, lower trainer_common.optim.grad_clip to the usual norm (${usual}).`,
-      ...(outside !== undefined && { asks: 'change' as const, episodes: episodeIds(outside.episodes) }),
+      ...(outside !== undefined && {
+        asks: 'change' as const,
+        episodes: episodeIds(outside.episodes),
+        explains: [...gradientSpikes.explains, ...ofSpikes],
+      }),
       since: first.step,
       taken: Math.min(0.5, (spikes.length * leastRatio) / norms.values.length),
     };
   },
 };
+
+/** What a step that such rewards decide leaves behind. */
+const ofSpikes = ['never_solved', 'lost_part', 'lost_variety', 'no_spread', 'zero_gradients', 'hollow_reward', 'swings'];
 
 type Outside = { readonly episodes: readonly EpisodeOf[]; readonly what: string };
 

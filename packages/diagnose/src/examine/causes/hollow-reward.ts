@@ -36,7 +36,7 @@ export const hollowReward: Cause = {
       ? hollowReward.explains
       : [...hollowReward.explains, 'length_drift', 'cut_answers'];
     const preferred = preferences(run);
-    if (preferred !== undefined) return { ...preferred, explains };
+    if (preferred !== undefined) return { ...preferred, explains: [...explains, 'rate_too_low'] };
     const heldOut = compareHeldOut(run);
     for (const { on, series } of measuresOf(run)) {
       const found = compare(run, series) ?? (on === heldOutScore ? heldOut : undefined);

@@ -107,7 +107,7 @@ export const judgeUnstable: Cause = {
   needs: ['episodes'],
   threshold:
     '5% of the episodes that have the same tokens as another episode of their task have a different reward, or 5% of those with the same answer have a different verdict',
-  explains: ['no_gain', 'stopped_learning', 'hollow_reward'],
+  explains: ['no_gain', 'stopped_learning', 'hollow_reward', 'rate_too_low'],
   look(run) {
     if (isGood(run)) return undefined;
     const completed = trainingEpisodes(run).filter(({ status }) => status === 'completed');

@@ -31,10 +31,13 @@ export const lengthDrift: Cause = {
       episodes: longest(run, grew),
       // If the reward does not pay for length, the drift follows from what it pays for.
       ...(!paysForLength(run) && { explains: ['cut_answers', 'no_gain'] }),
-      taken: 1 - 1 / factor,
+      taken: (paysForLength(run) ? 1 : unpaid) * (1 - 1 / factor),
     };
   },
 };
+
+/** A drift that nothing pays for is a sign of another cause, which ranks first if it is found. */
+const unpaid = 0.3;
 
 type Gain = { readonly before: number; readonly after: number; readonly difference: number; readonly on: string };
 

@@ -30,7 +30,7 @@ export const oneKindLearned: Cause = {
     const named = behind.slice(0, 3).map(([name, kind]) => `${name} ${formatRate(kind.rate, kind)}`);
     const failing = trainingEpisodes(run, 0.5).filter(({ kind, success }) => kind === names[0] && !success);
     return {
-      asks: 'change',
+      ...(!behind.every(([name]) => hasGained(run, name)) && { asks: 'change' as const }),
       summary: `The model learned one kind of task and not another: ${field} ${bestName} ${formatRate(bestKind.rate, bestKind)}, but ${named.join(', ')}.`,
       cure: `Add training tasks of ${names.join(', ')}, easier ones first, or train them separately; look at what their failures share.`,
       episodes: episodeIds(failing),
@@ -38,6 +38,12 @@ export const oneKindLearned: Cause = {
     };
   },
 };
+
+/** Whether held-out success of a kind rose by more than chance. Then it is behind, and is being learned. */
+function hasGained({ evaluations }: ExaminedRun, kind: string): boolean {
+  const [first, last] = [evaluations[0]?.kinds?.get(kind), evaluations.at(-1)?.kinds?.get(kind)];
+  return first !== undefined && last !== undefined && last.low > first.high;
+}
 
 /** The kinds of the last evaluation, or those of the last half of the training. */
 function kindsOf(run: ExaminedRun): readonly (readonly [string, Kind])[] {

@@ -44,6 +44,7 @@ export const onePart: Cause = {
     'lost_variety',
     'never_solved',
     'no_spread',
+    'rate_too_low',
   ],
   look(run) {
     if (run.episodes !== undefined) return ownerInGroups(run);

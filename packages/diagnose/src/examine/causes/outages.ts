@@ -6,6 +6,8 @@ import type { ExaminedRun } from '../examined-run.js';
 import { percent } from '../words.js';
 
 const leastShare = 0.05;
+/** If so many attempts are lost, what is left says little about the tasks. */
+const manyLost = 0.2;
 
 export const outages: Cause = {
   name: 'outages',
@@ -27,6 +29,7 @@ function lostAttempts(run: ExaminedRun): Sighting | undefined {
     cure: 'Repair the service that fails, or ask less of it at a time: rollout.max_env_worker for tools and environments, max_concurrent of the judge. rollout.max_attempts and rollout.max_outage decide how long the run tries.',
     episodes: episodeIds(lost),
     ...sinceFirst(run.figures.outages),
+    ...(share >= manyLost && { explains: [...outages.explains, 'never_solved', 'rate_too_low'] }),
     taken: share,
   };
 }

@@ -48,6 +48,6 @@ function learned(
     summary: `The model has learned its tasks: ${describeOutcome(success)}. ${percent(share)} of the last groups are solved by all of their episodes, so further steps change little.`,
     cure: 'Nothing is wrong. To learn more, use harder tasks (task_reader.difficulty leaves out those that are always solved).',
     ...(at >= 0 && { since: equal?.steps[at] ?? 0 }),
-    taken: share,
+    taken: 0, // so that another finding about a run in order is the first one
   };
 }

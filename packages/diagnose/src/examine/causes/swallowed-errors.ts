@@ -13,7 +13,15 @@ export const manySwallowedErrors: Cause = {
   needs: ['episodes'],
   threshold:
     '5% of the training episodes have a failed call: their reward is for the reaction to an error; or over a quarter of the results of tools in the last half of the run are errors, although the calls were right',
-  explains: ['never_solved', 'no_gain', 'no_spread', 'zero_gradients', 'stopped_learning'],
+  explains: [
+    'never_solved',
+    'no_gain',
+    'no_spread',
+    'zero_gradients',
+    'stopped_learning',
+    'format_not_met',
+    'rate_too_low',
+  ],
   explainsFrom: 0.2,
   look: (run) => failedCalls(run) ?? failedTools(run),
 };

@@ -18,7 +18,7 @@ export const temperatureTooHigh: Cause = {
   name: 'temperature_too_high',
   needs: ['success'],
   threshold:
-    'success in training under half of that of an evaluation, which was cooler by 0.3 or more, 95% intervals apart; or, while success is below 0.1, an entropy over 3 nats per token at a temperature above 1, or over 1.2 nats from 1.3 on',
+    'success in training under half of that of an evaluation, which was cooler by 0.3 or more, by more than chance; or, while success is below 0.1, an entropy over 3 nats per token at a temperature above 1, or over 1.2 nats from 1.3 on',
   explains: [
     'never_solved',
     'no_spread',
@@ -52,7 +52,10 @@ function worseThanCooler(run: ExaminedRun, at: 'first' | 'last'): Sighting | und
   if (at === 'first' && !isHot(run)) return undefined;
   if (temperature - last.temperature < leastDifference) return undefined;
   const { low = 0, high = 1 } = last;
-  if (trained.high >= low || trained.rate >= mostShare * last.score) return undefined;
+  const isApart = isHot(run)
+    ? last.score - trained.rate > Math.hypot(last.score - low, trained.high - trained.rate)
+    : trained.high < low;
+  if (!isApart || trained.rate >= mostShare * last.score) return undefined;
   return {
     summary: `At temperature ${temperature} the model cannot show what it knows: success in training is ${formatRate(trained.rate, trained)}, and ${formatRate(last.score, { low, high })} on held-out tasks at temperature ${last.temperature}.`,
     cure: cooler(temperature),
