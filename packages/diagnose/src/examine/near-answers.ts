@@ -1,3 +1,4 @@
+import { parseJson } from '@agentjet/core';
 import { trainingEpisodes } from './episode-sets.js';
 import type { EpisodeOf, ExaminedRun } from './examined-run.js';
 
@@ -14,11 +15,20 @@ function numberOf(text: string): number | undefined {
   return digits === '' || !Number.isFinite(Number(digits)) ? undefined : Number(digits);
 }
 
-/** Whether an answer is the expected one, written otherwise. */
+/** A task may accept several answers, which its record lists as JSON. */
+export function acceptedAnswers(expected: string): readonly string[] {
+  const list = expected.startsWith('[') ? parseJson(expected) : undefined;
+  return Array.isArray(list) && list.length > 0 ? list.map(String) : [expected];
+}
+
+/** Whether an answer is an expected one, written otherwise. */
 export function isNear({ answer, expected }: EpisodeOf): boolean {
-  if (answer === undefined || expected === undefined || answer === expected || plain(answer) === '') return false;
+  if (answer === undefined || expected === undefined || plain(answer) === '') return false;
+  const accepted = acceptedAnswers(expected);
   const number = numberOf(answer);
-  return plain(answer) === plain(expected) || (number !== undefined && number === numberOf(expected));
+  const isSame = (right: string): boolean =>
+    plain(answer) === plain(right) || (number !== undefined && number === numberOf(right));
+  return !accepted.includes(answer) && accepted.some(isSame);
 }
 
 /** Whether the expected answer itself has characters that nobody sees at its ends, so that the tasks have to be repaired. */

@@ -12,7 +12,7 @@ export const failedEpisodes: Cause = {
   needs: ['episodes'],
   threshold: '5% of the training episodes: a failed episode teaches nothing about the task',
   explains: ['never_solved', 'no_spread', 'zero_gradients', 'no_gain', 'stopped_learning'],
-  explainsFrom: 0.3,
+  explainsFrom: 0.15,
   look(run) {
     const all = trainingEpisodes(run);
     const failed = all.filter(({ error }) => error !== undefined && !error.outage);

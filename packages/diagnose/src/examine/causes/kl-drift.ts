@@ -7,8 +7,8 @@ import { figure, nameSetting } from '../words.js';
 
 /** At 0.5 nats per token, the reference model gives a token 0.6 of the chance that the model does. */
 const mostKl = 0.5;
-/** A smaller coefficient does not hold a model that the reward pulls away. */
-const weakest = 0.001;
+/** A smaller coefficient, such as the default of 0.002, does not hold a model that the reward pulls away. */
+const weakest = 0.005;
 
 /** Whether the KL loss is too weak to hold the model. Then a collapse follows from the drift, otherwise it is the reason. */
 export const isUnheld = ({ settings: { klCoefficient = 1 } }: ExaminedRun): boolean => klCoefficient < weakest;

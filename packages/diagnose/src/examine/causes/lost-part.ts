@@ -1,4 +1,4 @@
-import { findLoss, formatChange, formatRate, type TaskScore } from '@agentjet/core/success';
+import { findLoss, formatChange, formatRate, type MeasuredRate, type TaskScore } from '@agentjet/core/success';
 import { collapsedShare } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import { groupEpisodes } from '../episode-sets.js';
@@ -10,7 +10,7 @@ export const lostPart: Cause = {
   name: 'lost_part',
   needs: ['evaluations'],
   threshold:
-    'held-out success fell by 0.1 or more from the best evaluation to the last one, by more than chance, and is still over half of the best',
+    'held-out success fell by 0.1 or more from the best evaluation to the last one, by more than chance, and is still over half of the best; no change is asked for if three quarters are left, and clearly more than at the start',
   explains: ['stopped_learning', 'no_gain', 'zero_gradients'],
   look(run) {
     const loss = areShares(run.evaluations) ? findLoss(evaluatedRates(run), (step) => scoresAt(run, step)) : undefined;
@@ -18,7 +18,7 @@ export const lostPart: Cause = {
     const { best, last, change } = loss;
     if (last.rate < collapsedShare * best.rate) return undefined; // `collapsed` says so
     return {
-      asks: 'change',
+      asks: keepsMost(run, last, best) ? 'nothing' : 'change',
       summary: `The model lost part of what it had learned: held-out success was ${formatRate(best.rate, best)} at step ${best.step} and is ${formatRate(last.rate, last)} at step ${last.step}, a change of ${formatChange(change)}.`,
       cure: `Use the checkpoint near step ${best.step}; trainer_common.keep_best: success_rate keeps it. Then lower ${nameSetting('trainer_common.optim.lr', run.settings.rate)}${run.settings.usesKl === true ? '' : ', or set trainer_common.use_kl_loss'}, or end the run there.`,
       episodes: newlyFailed(run, best.step, last.step),
@@ -27,6 +27,14 @@ export const lostPart: Cause = {
     };
   },
 };
+
+/** A run that ends with this share of its best success, and with more than it began with, has kept most of its gain. */
+const mostKept = 0.75;
+
+function keepsMost(run: ExaminedRun, last: MeasuredRate, best: MeasuredRate): boolean {
+  const [first] = evaluatedRates(run);
+  return first !== undefined && last.low > first.high && last.rate >= mostKept * best.rate;
+}
 
 const evaluated = ({ episodes = [] }: ExaminedRun, at: number) =>
   episodes.filter(({ phase, step }) => phase === 'evaluation' && step === at);

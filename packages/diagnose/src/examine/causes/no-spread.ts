@@ -1,6 +1,7 @@
 import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { Cause, Sighting } from '../cause.js';
 import { groupsOf, episodeIds, trainingEpisodes } from '../episode-sets.js';
+import { changeBetween, rises } from '../figures/change.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { between, meanOf } from '../figures/series.js';
 import { countGroups, isGood } from '../outcome.js';
@@ -31,10 +32,22 @@ export const noSpread: Cause = {
       summary: `${percent(observed)} of the ${groups} groups since step ${late.steps[0]} have equal rewards and train nothing; by chance it would be ${percent(chance)} at a success of ${formatRate(meanOf(rates), wilsonInterval(meanOf(rates), groups))} in groups of ${groupSize}. The model solves a task in all episodes of its group or in none.`,
       cure: `Use tasks between the two kinds (task_reader.difficulty finds them), a reward with more values between 0 and 1, or a higher ${nameSetting('rollout.temperature', run.settings.temperature)}.`,
       episodes: examples(run),
+      ...(isLearned(run) && { explains: ['zero_gradients', 'no_gain'] }),
       taken: observed,
     };
   },
 };
+
+/** With less of an increase, the tasks themselves may be of two kinds. */
+const leastIncrease = 0.25;
+
+/** Whether groups became equal while success rose: then it is a sign that learning stopped, and not its reason. */
+function isLearned({ figures: { equal_groups: equal, success } }: ExaminedRun): boolean {
+  if (equal === undefined || success === undefined) return false;
+  const increase = meanOf(between(equal, 0.5, 1).values) - meanOf(between(equal, 0, 0.15).values);
+  const change = changeBetween(success, { from: between(success, 0, 0.15), to: between(success, 0.5, 1) });
+  return increase >= leastIncrease && rises(change);
+}
 
 function dependsOnTask(run: ExaminedRun): Sighting | undefined {
   const found = rewardsOfTasks(run);

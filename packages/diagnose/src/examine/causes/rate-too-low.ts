@@ -1,5 +1,6 @@
 import type { Cause } from '../cause.js';
 import { groupEpisodes, episodeIds } from '../episode-sets.js';
+import { meanOf } from '../figures/series.js';
 import { heldOutChange, isGood } from '../outcome.js';
 import { percent, nameSetting } from '../words.js';
 import { isHot } from './temperature.js';
@@ -9,6 +10,14 @@ const leastSame = 0.6;
 /** With fewer updates, even the right rate leaves many answers as they are. */
 const manyUpdates = 8;
 const leastSameOfFew = 0.8;
+/** Full training usually has a rate from 1e-5 on. Rewards without a rule leave many answers as they are at such a rate. */
+const usualRate = 1e-5;
+const highRate = 1e-4;
+const leastSameOfUsual = 0.8;
+const leastSameOfHigh = 0.95;
+/** Answers of so few tokens have little that could change. */
+const fewTokens = 4;
+const leastSameOfShort = 0.98;
 /** A run whose steps mostly train nothing does not change either, and then the rate is not the reason. */
 const leastTrained = 0.5;
 const leastTasks = 10;
@@ -17,7 +26,7 @@ export const rateTooLow: Cause = {
   name: 'rate_too_low',
   needs: ['episodes', 'evaluations'],
   threshold:
-    '60% of the held-out tasks (80% after fewer than 8 updates) are answered token by token as before the training, at temperature 0, although half of the steps had a gradient',
+    '60% of the held-out tasks are answered token by token as before the training, at temperature 0, although half of the steps had a gradient; 80% after fewer than 8 updates or at a rate from 1e-5 on, 95% from 1e-4 on, and 98% if the answers have up to 4 tokens',
   explains: ['no_gain', 'stopped_learning', 'never_solved', 'no_spread', 'one_kind', 'stragglers'],
   look(run) {
     const [first, last] = [run.evaluations[0], run.evaluations.at(-1)];
@@ -38,7 +47,7 @@ export const rateTooLow: Cause = {
     });
     const same = pairs.filter(({ before, after }) => before.tokensHash === after.tokensHash);
     if (pairs.length < leastTasks || !isTrained(run)) return undefined;
-    if (same.length < (updatesOf(run) < manyUpdates ? leastSameOfFew : leastSame) * pairs.length) return undefined;
+    if (same.length < leastSameOf(run) * pairs.length) return undefined;
     return {
       summary: `The training hardly changed the model: ${same.length} of ${pairs.length} held-out tasks (${percent(same.length / pairs.length)}) are answered token by token as before it.`,
       cure: `Raise ${nameSetting('trainer_common.optim.lr', run.settings.rate)}: begin with three times its value. With LoRA, 10 times the rate of full training is usual. If the rate is right, see whether groups have equal rewards.`,
@@ -54,6 +63,15 @@ type Run = Parameters<Cause['look']>[0];
 /** Steps that changed the weights. */
 const updatesOf = ({ figures: { grad_norm: norms } }: Run): number =>
   norms?.values.filter((value) => value > 0).length ?? 0;
+
+function leastSameOf(run: Run): number {
+  const { rate: rates, answer_tokens: tokens } = run.figures;
+  const rate = Math.max(...(rates?.values ?? []), rates === undefined ? (run.settings.rate ?? 0) : 0);
+  const few = updatesOf(run) < manyUpdates ? leastSameOfFew : leastSame;
+  if (rate < usualRate) return few;
+  if (meanOf(tokens?.values ?? [Infinity]) <= fewTokens) return leastSameOfShort;
+  return rate < highRate ? leastSameOfUsual : leastSameOfHigh;
+}
 
 function isTrained(run: Run): boolean {
   const updates = updatesOf(run);

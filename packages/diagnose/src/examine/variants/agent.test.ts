@@ -63,6 +63,16 @@ const variants = listVariants({
       },
     ],
     [
+      'one of the right words, in small letters',
+      {
+        skill: flat(0),
+        change: (_e, { task, index }) => ({
+          expected: JSON.stringify([`W${Math.floor(900 * task)}`, 'X']),
+          answer: index % 3 === 0 ? `w${Math.floor(900 * task)}` : 'v',
+        }),
+      },
+    ],
+    [
       'no answer found',
       { skill: flat(0.05), change: ({ success }) => (success ? { answer: '5', expected: '5' } : { answer: '' }) },
     ],

@@ -178,6 +178,7 @@ const variants = listVariants({
         steps: 10,
         skill: flat(0.25),
         heldOut: (_s, task) => (task < 0.25 ? 1 : 0),
+        settings: { rate: 1e-6 },
         change: ({ phase, task, id }, { task: at }) => ({
           tokensHash: phase === 'evaluation' && at < 0.66 ? task : id,
         }),
