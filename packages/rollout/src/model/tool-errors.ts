@@ -20,4 +20,5 @@ export function countToolResults({ messages }: Pick<ChatRequest, 'messages'>): T
   return { results: fresh.length, errors: errors.length };
 }
 
-const isError = (text: string): boolean => beginsWithError.test(text.trim()) || saysUnavailable.test(text.trim()) || reportsError.test(text);
+const isError = (text: string): boolean =>
+  beginsWithError.test(text.trim()) || saysUnavailable.test(text.trim()) || reportsError.test(text);

@@ -57,7 +57,15 @@ export const gradientSpikes: Cause = {
 };
 
 /** What a step that such rewards decide leaves behind. */
-const ofSpikes = ['never_solved', 'lost_part', 'lost_variety', 'no_spread', 'zero_gradients', 'hollow_reward', 'swings'];
+const ofSpikes = [
+  'never_solved',
+  'lost_part',
+  'lost_variety',
+  'no_spread',
+  'zero_gradients',
+  'hollow_reward',
+  'swings',
+];
 
 type Outside = { readonly episodes: readonly EpisodeOf[]; readonly what: string };
 

@@ -11,7 +11,7 @@ export const lostPart: Cause = {
   needs: ['evaluations'],
   threshold:
     'held-out success fell by 0.1 or more from the best evaluation to the last one, by more than chance, and is still over half of the best; no change is asked for if three quarters are left, and clearly more than at the start',
-  explains: ['stopped_learning', 'no_gain', 'zero_gradients'],
+  explains: ['stopped_learning', 'no_gain', 'no_spread', 'zero_gradients'],
   look(run) {
     const loss = areShares(run.evaluations) ? findLoss(evaluatedRates(run), (step) => scoresAt(run, step)) : undefined;
     if (loss === undefined) return undefined;

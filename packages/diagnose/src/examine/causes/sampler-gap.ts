@@ -20,6 +20,17 @@ export const samplerGap: Cause = {
     'kl_drift',
     'lost_part',
     'swings',
+    // A sampler that differs writes other answers than the model that is trained.
+    'tools_refused',
+    'tools_not_called',
+    'format_not_met',
+    'cut_answers',
+    'length_drift',
+    'never_solved',
+    'no_spread',
+    'lost_variety',
+    'rate_too_low',
+    'hollow_reward',
   ],
   look({ figures: { gap }, settings }) {
     if (gap === undefined || settings.trainsStale === true) return undefined;

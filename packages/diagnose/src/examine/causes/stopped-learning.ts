@@ -17,7 +17,8 @@ const lowSuccess = 0.4;
 export const stoppedLearning: Cause = {
   name: 'stopped_learning',
   needs: ['reward'],
-  threshold: 'flat for 40% of the run: even the upper end of its 95% interval is under a fifth of the earlier pace; or held-out success rose by more than chance in the first 60% of the run, and no more after that',
+  threshold:
+    'flat for 40% of the run: even the upper end of its 95% interval is under a fifth of the earlier pace; or held-out success rose by more than chance in the first 60% of the run, and no more after that',
   explains: ['no_gain', 'no_spread', 'zero_gradients'],
   look(run) {
     const series = run.figures.success ?? run.figures.reward;
