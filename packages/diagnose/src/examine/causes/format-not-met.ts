@@ -1,7 +1,7 @@
 import type { Cause, Sighting } from '../cause.js';
 import { episodeIds, mostFrequent, trainingEpisodes } from '../episode-sets.js';
 import type { EpisodeOf, ExaminedRun } from '../examined-run.js';
-import { describeUnseenEnds, isNear } from '../near-answers.js';
+import { acceptedAnswers, describeUnseenEnds, isNear } from '../near-answers.js';
 import { isGood } from '../outcome.js';
 import { percent } from '../words.js';
 
@@ -51,7 +51,8 @@ const leastDeniedShare = 0.9;
 /** Finds answers that equal the expected one, character by character, and are refused. */
 function deniedAnswers(run: ExaminedRun): Sighting | undefined {
   const equal = trainingEpisodes(run).filter(
-    ({ status, answer, expected }) => status === 'completed' && expected !== undefined && answer?.trim() === expected,
+    ({ status, answer = '', expected }) =>
+      status === 'completed' && expected !== undefined && acceptedAnswers(expected).includes(answer.trim()),
   );
   const denied = equal.filter(({ success, reward = 0 }) => !success && reward <= 0);
   if (denied.length < leastDenied || denied.length < leastDeniedShare * equal.length) return undefined;

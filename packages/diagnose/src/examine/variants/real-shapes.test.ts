@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { examine } from '../examine.js';
 import { flat, learning, listVariants, simulateRun } from '../testing/simulate-run.js';
 
-/** Shapes of runs that small models really made, where another finding used to be the first one. */
+/** Shapes of runs of small models. Another finding used to be the first one in each. */
 const variants = listVariants({
   hollow_reward: [
     [
