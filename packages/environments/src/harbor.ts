@@ -1,3 +1,4 @@
 export { openHarbor, type HarborOptions } from './harbor/harbor-environment.js';
-export { readHarborTask, resolveVariables, type HarborTask } from './harbor/read-task.js';
+export { readHarborTask, type HarborTask } from './harbor/read-task.js';
+export { resolveVariables } from './harbor/variables.js';
 export { createHarborReader, type HarborReaderOptions } from './harbor/reader.js';

@@ -47,13 +47,16 @@ export type Play = (session: Session, task: Task) => Promise<void>;
 
 export const doNothing: Play = async () => undefined;
 
-/** Runs the solution as a command of the agent. */
+/** Runs the solution of each step as a command of the agent. */
 export const solve: Play = async (session, task) => {
   const { folder } = task.metadata['harbor'] as { readonly folder: string };
-  const { solutionEnv } = await readHarborTask(folder);
+  const { solutionEnv, steps } = await readHarborTask(folder);
   const variables = Object.entries(resolveVariables(solutionEnv)).map(([name, value]) => `export ${name}='${value}'; `);
-  const script = await readFile(path.join(folder, 'solution', 'solve.sh'), 'utf8');
-  await run(variables.join('') + script)(session, task);
+  for (const { solution } of steps) {
+    const script = await readFile(path.join(folder, solution, 'solve.sh'), 'utf8');
+    await run(variables.join('') + script)(session, task);
+    if ((await session.step?.(''))?.isDone !== false) return;
+  }
 };
 
 /** Runs one command, and leaves its result to the verifier. */

@@ -1,8 +1,9 @@
 import { EnvironmentError, isJsonObject, TaskError, toErrorMessage, type Task } from '@agentjet/core';
 import type { Environment, Session } from '@agentjet/rollout/inputs';
 import { removeLeftBoxes, type BoxEngine } from '@agentjet/sandbox/boxes';
-import { asOutage, openMachine, openSecondsOf } from './harbor-machine.js';
+import { asOutage, engineSeconds, healthSecondsOf, openMachine, openSecondsOf } from './harbor-machine.js';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
+import type { HarborStep } from './read-steps.js';
 import { readHarborTask, type HarborTask } from './read-task.js';
 import { verifySecondsOf } from './verify.js';
 
@@ -32,24 +33,28 @@ export function openHarbor(options: HarborOptions): Environment {
       const found = await find(task).catch(() => undefined); // `open` says what is wrong
       if (found === undefined) return {};
       const call = options.commandSeconds + callReserveSeconds;
-      return { open: openSecondsOf(found.machine), call, evaluate: verifySecondsOf(found) };
+      const steps = found.steps.map((step) => verifySecondsOf(step) + prepareSecondsOf(found, step));
+      const open = openSecondsOf(found.machine) + prepareSecondsOf(found, found.steps[0]);
+      const evaluate = steps.reduce((sum, seconds) => sum + seconds, 0);
+      return { open, call: steps.length > 1 ? Math.max(call, ...steps) : call, evaluate };
     },
     open: async (task, { signal, episodeId }): Promise<Session> => {
       const found = await find(task).catch((error: unknown) => {
         throw notOpened(task, error);
       });
       await clean();
-      const { machine, agent, verifier } = found;
+      const { machine, steps } = found;
       const opened = await openMachine(engine, machine, {
         task: found,
         episodeId,
-        networks: [machine.network, agent.network, verifier.network],
+        networks: [machine.network, ...steps.flatMap(({ agent, verifier }) => [agent.network, verifier.network])],
         lifeSeconds: lifeOf(found, options),
         signal,
       });
       try {
-        await asOutage(engine.name, () => opened.box.setNetwork(agent.network));
-        return new HarborSession(opened, { engine, task: found, episodeId, settings: options });
+        const session = new HarborSession(opened, { engine, task: found, episodeId, settings: options });
+        await session.begin();
+        return session;
       } catch (error) {
         await opened.box.remove().catch(() => undefined);
         throw error;
@@ -80,9 +85,18 @@ function removeLeft(engine: BoxEngine): () => Promise<unknown> {
 const callReserveSeconds = 120;
 
 function lifeOf(task: HarborTask, { lifeSeconds, countModelTime }: HarborOptions): number {
-  const { seconds } = task.agent;
-  const agent = seconds === null || !countModelTime ? Math.max(lifeSeconds, seconds ?? 0) : seconds;
-  return openSecondsOf(task.machine) + agent + verifySecondsOf(task);
+  const ofStep = (step: HarborStep): number => {
+    const { seconds } = step.agent;
+    const agent = seconds === null || !countModelTime ? Math.max(lifeSeconds, seconds ?? 0) : seconds;
+    return prepareSecondsOf(task, step) + agent + verifySecondsOf(step);
+  };
+  return task.steps.reduce((sum, step) => sum + ofStep(step), openSecondsOf(task.machine));
+}
+
+/** The longest time in which the machine can be prepared for a step. */
+function prepareSecondsOf({ machine }: HarborTask, { name, hasSetup, healthcheck }: HarborStep): number {
+  if (name === null) return 0;
+  return (hasSetup ? machine.buildSeconds : 0) + healthSecondsOf(healthcheck) + engineSeconds;
 }
 
 function harborOf({ taskId, metadata }: Task): { readonly folder: string; readonly digest: string | undefined } {
@@ -102,7 +116,7 @@ function checked(task: Task, read: HarborTask, { requireSeparateVerifier }: Harb
       'bad_task',
       `The files of ${read.folder} are not those that the tasks were read from. Start the run again.`,
     );
-  if (requireSeparateVerifier && read.verifier.machine === null)
+  if (requireSeparateVerifier && read.steps.some(({ verifier }) => verifier.machine === null))
     throw new TaskError(
       'unsupported_task',
       `The verifier of ${read.name} shares the machine of the agent, and environment.harbor.require_separate_verifier is true. Set verifier.environment_mode = "separate" in ${read.folder}/task.toml.`,

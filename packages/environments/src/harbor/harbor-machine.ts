@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentOutage, rejectOnAbort, toErrorMessage } from '@agentjet/core';
 import { SandboxError } from '@agentjet/sandbox';
 import { openBox, packFolder, prepareImage, type Box, type BoxEngine, type ExecResult } from '@agentjet/sandbox/boxes';
-import { resolveVariables, type HarborNetwork, type HarborTask, type MachineSpec } from './read-task.js';
+import { boxNetworkOf, enterNetwork } from './phase-network.js';
+import type { HarborNetwork, MachineSpec } from './read-machine.js';
+import type { HarborTask } from './read-task.js';
+import { resolveVariables } from './variables.js';
 
 /** A machine of a task: its image is prepared, it is running, it has the folders for logs, and it is healthy. */
 export type HarborMachine = {
@@ -42,7 +45,7 @@ export async function openMachine(
       env: resolveVariables(spec.env),
       cpus: spec.cpus,
       memoryMegabytes: spec.memoryMegabytes,
-      networks,
+      networks: networks.map(boxNetworkOf),
       lifeSeconds,
       signal,
     }),
@@ -91,7 +94,13 @@ async function setUp(
   if (spec.copiesFiles)
     await asOutage(engine.name, () => box.copyIn(packFolder(`${task.folder}/environment`, '.'), workdir));
   const machine: HarborMachine = { box, shell, workdir, hadTests: tests === 'yes' };
-  await waitUntilHealthy(machine, { spec, task, engine, signal });
+  const network = await asOutage(engine.name, () => enterNetwork(box, spec.network, task.name));
+  try {
+    const { healthcheck } = spec;
+    await waitUntilHealthy(machine, { healthcheck, user: undefined, env: network.env, task, engine, signal });
+  } finally {
+    network.close();
+  }
   return machine;
 }
 
@@ -111,15 +120,20 @@ export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)
 export const lastLineOf = ({ output, status, isOutOfTime }: ExecResult): string =>
   output.trim().split('\n').at(-1) || (isOutOfTime ? 'it did not end' : `exit code ${status}`);
 
-async function waitUntilHealthy(
+/** Repeats a healthcheck until it passes. Does nothing if there is none. */
+export async function waitUntilHealthy(
   { box, workdir }: HarborMachine,
   {
-    spec: { healthcheck },
+    healthcheck,
+    user,
+    env,
     task,
     engine,
     signal,
   }: {
-    readonly spec: MachineSpec;
+    readonly healthcheck: MachineSpec['healthcheck'];
+    readonly user: string | number | undefined;
+    readonly env: Readonly<Record<string, string>>;
     readonly task: HarborTask;
     readonly engine: BoxEngine;
     readonly signal: AbortSignal;
@@ -131,7 +145,7 @@ async function waitUntilHealthy(
   for (let failures = 0; ; ) {
     const isStarting = performance.now() - started < start_period_sec * 1000;
     const result = await asOutage(engine.name, () =>
-      box.exec(['sh', '-c', command], { cwd: workdir, seconds: timeout_sec, outputCharacters: 1000, signal }),
+      box.exec(['sh', '-c', command], { user, env, cwd: workdir, seconds: timeout_sec, outputCharacters: 1000, signal }),
     );
     if (result.status === 0) return;
     if (!isStarting) failures++;
@@ -156,6 +170,11 @@ export async function asOutage<T>(host: string, work: () => Promise<T>, prefix =
 
 /** The longest time in which the machine can be opened. */
 export function openSecondsOf({ buildSeconds, healthcheck }: MachineSpec): number {
+  return buildSeconds + healthSecondsOf(healthcheck) + engineSeconds;
+}
+
+/** The longest time that a healthcheck may take. */
+export function healthSecondsOf(healthcheck: MachineSpec['healthcheck']): number {
   const { start_period_sec = 0, retries = 0, interval_sec = 0, timeout_sec = 0 } = healthcheck ?? {};
-  return buildSeconds + start_period_sec + retries * (interval_sec + timeout_sec) + engineSeconds;
+  return start_period_sec + retries * (interval_sec + timeout_sec);
 }

@@ -80,7 +80,11 @@ class MemoryBox implements Box {
   remove = async (): Promise<void> => void this.log.push('remove');
 }
 
-async function openSession(box: MemoryBox, toml = '', more: Partial<HarborSettings> = {}): Promise<HarborSession> {
+async function openSession(
+  box: MemoryBox,
+  toml = '',
+  { files = {}, ...more }: Partial<HarborSettings> & { readonly files?: Readonly<Record<string, string>> } = {},
+): Promise<HarborSession> {
   const folder = mkdtempSync(path.join(root, 'task-'));
   for (const [name, text] of Object.entries({
     'task.toml': toml,
@@ -88,6 +92,7 @@ async function openSession(box: MemoryBox, toml = '', more: Partial<HarborSettin
     'environment/Dockerfile': 'FROM x',
     'tests/test.sh': 'true',
     'solution/solve.sh': 'true',
+    ...files,
   })) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), text);
@@ -214,8 +219,8 @@ describe('a verifier in the machine of the agent', () => {
       'check /logs/agent',
       'check /logs/verifier',
       'check /tests',
-      'network public',
       'in /: tests tests/test.sh',
+      'network public',
       'exec judge test.sh',
       'stop',
       'out /logs/verifier/reward.json',
@@ -299,5 +304,65 @@ describe('a verdict', () => {
     const verdict = verdictOf(files);
     await expect(verdict).rejects.toThrow(message);
     await expect(verdict).rejects.toThrow(EnvironmentOutage);
+  });
+});
+
+describe('a task with several steps', () => {
+  const files = {
+    'steps/a/instruction.md': 'First.',
+    'steps/b/instruction.md': 'Second.',
+    'steps/b/workdir/setup.sh': 'true',
+    'steps/b/tests/b.txt': '',
+  };
+  const steps = (more = '') => `${more}\n[[steps]]\nname = "a"\nmin_reward = 0.5\n[[steps]]\nname = "b"\nagent.user = "u"`;
+
+  it('is one conversation with one machine, and its reward is the mean of the steps', async () => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    const session = await openSession(box, steps(), { files });
+    expect(session.observation).toMatchObject({ text: 'First.', data: { step: 'a', steps: 2 } });
+    const next = await session.step?.();
+    expect(next).toMatchObject({ observation: { text: 'Second.' }, reward: 1, isDone: false });
+    const begun = box.log.lastIndexOf('restart');
+    expect(box.log.slice(begun)).toEqual([
+      'restart',
+      expect.stringContaining('rm -rf /logs/agent /logs/verifier /tests'),
+      'check /logs/agent',
+      'check /logs/verifier',
+      'check /tests',
+      'network public',
+      'in /app: setup.sh',
+      'exec u bash /app/setup.sh',
+      'network public',
+    ]);
+    await session.call('bash', { command: 'make' });
+    expect(box.log.at(-1)).toBe('exec u bash -c make');
+    box.files['reward.txt'] = '0.5';
+    expect(await session.step?.()).toMatchObject({ observation: { text: '' }, reward: 0.5, isDone: true });
+    expect(box.log).toContain('in /: tests tests/b.txt');
+    await expect(session.call('bash', { command: 'make' })).rejects.toThrow('is over');
+    expect(await session.evaluate()).toEqual({ reward: 0.75, isSuccess: false });
+  });
+
+  it('can take the reward of the last step, and scores steps that the agent never began', async () => {
+    const box = new MemoryBox({ 'reward.json': '{"reward": 1, "style": 0.5}' });
+    const session = await openSession(box, steps('multi_step_reward_strategy = "final"'), { files });
+    expect(await session.evaluate()).toMatchObject({ reward: 1, rewards: { reward: 1, style: 0.5 } });
+    expect(box.log.filter((line) => line.endsWith('test.sh') && line.startsWith('exec - '))).toHaveLength(2);
+  });
+
+  it('ends after a step that does not reach its least reward', async () => {
+    const box = new MemoryBox({ 'reward.txt': '0.25' });
+    const session = await openSession(box, steps(), { files });
+    expect(await session.step?.()).toMatchObject({ reward: 0.25, isDone: true });
+    expect(await session.evaluate()).toEqual({ reward: 0.25, isSuccess: false });
+  });
+
+  it('has no reward if the set-up of a step fails', async () => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    const usual = box.answer;
+    box.answer = (command, options) =>
+      command.includes('setup.sh') ? { status: 1, output: 'no room\n' } : usual(command, options);
+    const session = await openSession(box, steps(), { files });
+    await expect(session.evaluate()).rejects.toThrow('setup.sh of step b of task');
   });
 });

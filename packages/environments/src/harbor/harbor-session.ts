@@ -5,12 +5,17 @@ import type {
   ProgramOrder,
   ProgramResult,
   Session,
+  StepResult,
   ToolResult,
 } from '@agentjet/rollout/inputs';
 import type { Box, BoxEngine } from '@agentjet/sandbox/boxes';
 import { asOutage, type HarborMachine } from './harbor-machine.js';
-import type { HarborTask } from './read-task.js';
 import { ModelRoutes } from './model-routes.js';
+import { enterNetwork, type PhaseNetwork } from './phase-network.js';
+import { prepareStep } from './prepare-step.js';
+import { meanOf, toVerdict, type Rewards } from './read-reward.js';
+import type { HarborStep } from './read-steps.js';
+import type { HarborTask } from './read-task.js';
 import { runInBox } from './run-in-box.js';
 import { runTool, toolSpecs } from './tools.js';
 import { verify } from './verify.js';
@@ -31,6 +36,8 @@ export type HarborSettings = {
 export class HarborSession implements Session {
   readonly observation: Observation;
   readonly tools = toolSpecs;
+  /** Scores the step that the agent has finished, and begins the next one. Only tasks with several steps have it. */
+  readonly step?: () => Promise<StepResult>;
   readonly #engine: BoxEngine;
   readonly #task: HarborTask;
   readonly #machine: HarborMachine;
@@ -38,8 +45,13 @@ export class HarborSession implements Session {
   readonly #settings: HarborSettings;
   readonly #over = new AbortController();
   readonly #boxes: Box[];
-  readonly #routes: ModelRoutes;
-  readonly #openedAt = performance.now();
+  /** The rewards of the steps that are over. */
+  readonly #rewards: Rewards[] = [];
+  #step: HarborStep;
+  #isDone = false;
+  #routes: ModelRoutes;
+  #network: PhaseNetwork | undefined;
+  #beganAt = performance.now();
   #spentMs = 0;
   #verdict: Promise<Verdict> | undefined;
   #closing: Promise<void> | undefined;
@@ -51,27 +63,39 @@ export class HarborSession implements Session {
     const { engine, task, episodeId, settings } = given;
     this.#engine = engine;
     this.#task = task;
+    this.#step = task.steps[0];
     this.#machine = machine;
     this.#episodeId = episodeId;
     this.#settings = settings;
     this.#boxes = [machine.box];
     this.#routes = new ModelRoutes(machine.box, task.name);
-    this.observation = observationOf(task, machine);
+    this.observation = observationOf(task, this.#step, machine);
+    if (this.#step.name !== null) this.step = () => this.#endStep();
+  }
+
+  /** Prepares the machine for the present step. Called once, before the agent works. */
+  async begin(hadVerifier = false): Promise<void> {
+    const [engine, task, step, machine] = [this.#engine, this.#task, this.#step, this.#machine];
+    const { signal } = this.#over;
+    if (step.name !== null) await prepareStep({ engine, task, step, machine, hadVerifier, signal });
+    this.#network = await asOutage(engine.name, () => enterNetwork(machine.box, step.agent.network, task.name));
+    this.#beganAt = performance.now();
+    this.#spentMs = 0;
   }
 
   call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
     const secondsLeft = this.#requireTime();
     const beganAt = performance.now();
     try {
-      return await asOutage(this.#engine.name, () =>
-        runTool(tool, args, {
-          ...this.#machine,
-          ...this.#settings,
-          user: this.#task.agent.user,
-          secondsLeft,
-          signal: this.#over.signal,
-        }),
-      );
+      const work = runTool(tool, args, {
+        ...this.#machine,
+        ...this.#settings,
+        user: this.#step.agent.user,
+        env: this.#network?.env ?? {},
+        secondsLeft,
+        signal: this.#over.signal,
+      });
+      return await asOutage(this.#engine.name, () => Promise.race([work, ...this.#broken()]));
     } finally {
       this.#spentMs += performance.now() - beganAt;
     }
@@ -96,11 +120,13 @@ export class HarborSession implements Session {
           runInBox(order, {
             ...this.#machine,
             outputCharacters,
-            user: this.#task.agent.user,
+            user: this.#step.agent.user,
+            env: this.#network?.env ?? {},
             msLeft: secondsLeft === null ? null : () => secondsLeft * 1000 - spentMs(),
             signal: this.#over.signal,
           }),
           this.#routes.broken,
+          ...this.#broken(),
         ]),
       );
     } finally {
@@ -108,11 +134,36 @@ export class HarborSession implements Session {
     }
   };
 
+  /** Scores the task as it is. The agent does nothing in the steps that are left. */
   evaluate = (): Promise<Verdict> => {
-    this.#routes.close();
-    this.#verdict ??= verify({
+    this.#verdict ??= this.#evaluate();
+    return this.#verdict;
+  };
+
+  async #evaluate(): Promise<Verdict> {
+    while (!this.#isDone) await this.#score();
+    const [last = {}] = this.#rewards.slice(-1);
+    return toVerdict(this.#task.joining === 'final' ? last : meanOf(this.#rewards));
+  }
+
+  async #endStep(): Promise<StepResult> {
+    this.#requireOpen();
+    if (this.#isDone) throw isOver(this.#task);
+    const rewards = await this.#score();
+    const observation = this.#isDone ? { text: '' } : observationOf(this.#task, this.#step, this.#machine);
+    return { observation, reward: toVerdict(rewards).reward, isDone: this.#isDone, info: { rewards } };
+  }
+
+  /** Scores the present step, and begins the next one if there is one. */
+  async #score(): Promise<Rewards> {
+    const [task, step] = [this.#task, this.#step];
+    const next = task.steps[task.steps.indexOf(step) + 1];
+    this.#leave();
+    const rewards = await verify({
       engine: this.#engine,
-      task: this.#task,
+      task,
+      step,
+      isLast: next === undefined,
       machine: this.#machine,
       episodeId: this.#episodeId,
       isGuarded: this.#settings.guardSharedVerifier,
@@ -120,8 +171,26 @@ export class HarborSession implements Session {
       onNotice: this.#settings.onNotice,
       onBox: (box) => this.#boxes.push(box),
     });
-    return this.#verdict;
-  };
+    this.#rewards.push(rewards);
+    const isEnough = Object.entries(step.leastRewards).every(([name, least]) => (rewards[name] ?? -Infinity) >= least);
+    this.#isDone = next === undefined || !isEnough;
+    if (next === undefined || this.#isDone) return rewards;
+    this.#step = next;
+    this.#routes = new ModelRoutes(this.#machine.box, task.name);
+    await this.begin(step.verifier.machine === null);
+    return rewards;
+  }
+
+  /** Takes the network and the models away from the agent. */
+  #leave(): void {
+    this.#routes.close();
+    this.#network?.close();
+    this.#network = undefined;
+  }
+
+  #broken(): readonly Promise<never>[] {
+    return this.#network === undefined ? [] : [this.#network.broken];
+  }
 
   close = (): Promise<void> => {
     this.#closing ??= this.#close();
@@ -130,7 +199,7 @@ export class HarborSession implements Session {
 
   async #close(): Promise<void> {
     this.#over.abort(new EnvironmentError('closed', 'The session was closed.'));
-    this.#routes.close();
+    this.#leave();
     await this.#verdict?.catch(() => undefined);
     const removed = await Promise.allSettled(this.#boxes.map((box) => box.remove()));
     const failed = removed.find((result) => result.status === 'rejected');
@@ -139,27 +208,35 @@ export class HarborSession implements Session {
 
   /** Returns the time that the agent has left. Throws EnvironmentError if the session or this time is over. */
   #requireTime(): number | null {
-    if (this.#closing !== undefined || this.#verdict !== undefined)
-      throw new EnvironmentError('closed', `The session of task ${this.#task.name} is over. Open another one.`);
+    this.#requireOpen();
+    if (this.#isDone) throw isOver(this.#task);
     const secondsLeft = this.#secondsLeft();
-    if (secondsLeft !== null && secondsLeft <= 0) throw timeIsOver(this.#task);
+    if (secondsLeft !== null && secondsLeft <= 0) throw timeIsOver(this.#task, this.#step);
     return secondsLeft;
   }
 
+  #requireOpen(): void {
+    if (this.#closing !== undefined || this.#verdict !== undefined) throw isOver(this.#task);
+  }
+
   #secondsLeft(): number | null {
-    const { seconds } = this.#task.agent;
+    const { seconds } = this.#step.agent;
     if (seconds === null) return null;
-    const spent = this.#settings.countModelTime ? performance.now() - this.#openedAt : this.#spentMs;
+    const spent = this.#settings.countModelTime ? performance.now() - this.#beganAt : this.#spentMs;
     return seconds - spent / 1000;
   }
 }
 
-function observationOf({ instruction, skillsFolder }: HarborTask, { workdir }: HarborMachine): Observation {
+function observationOf({ skillsFolder, steps }: HarborTask, step: HarborStep, { workdir }: HarborMachine): Observation {
   const skills = skillsFolder === undefined ? '' : `\n\nDescriptions of useful skills are in ${skillsFolder}.`;
-  return { text: `${instruction}${skills}`, data: { workdir, skillsFolder: skillsFolder ?? null } };
+  const place = step.name === null ? {} : { step: step.name, steps: steps.length };
+  return { text: `${step.instruction}${skills}`, data: { workdir, skillsFolder: skillsFolder ?? null, ...place } };
 }
 
-const timeIsOver = ({ name, agent }: HarborTask): EnvironmentError =>
+const isOver = ({ name }: HarborTask): EnvironmentError =>
+  new EnvironmentError('closed', `The session of task ${name} is over. Open another one.`);
+
+const timeIsOver = ({ name }: HarborTask, { agent }: HarborStep): EnvironmentError =>
   new EnvironmentError(
     'time_over',
     `The agent's ${agent.seconds} s for task ${name} are over (agent.timeout_sec). The task is scored as it is.`,

@@ -16,14 +16,17 @@ type Place = {
   readonly host: string;
 };
 
-/** Throws EnvironmentOutage if the verifier gave no usable verdict. That is not the agent's failure. */
-export async function readBoxReward(place: Place): Promise<Verdict> {
+/** The numbers of a verifier by name. A single number is named `reward`. */
+export type Rewards = Readonly<Record<string, number>>;
+
+/** Throws EnvironmentOutage if the verifier gave no usable numbers. That is not the agent's failure. */
+export async function readBoxRewards(place: Place): Promise<Rewards> {
   const json = await readFile(place, 'reward.json');
-  if (json !== null) return toVerdict(parseRewards(json), () => unusable(place, 'reward.json', json));
+  if (json !== null) return checkRewards(parseRewards(json), () => unusable(place, 'reward.json', json));
   const text = await readFile(place, 'reward.txt');
   if (text === null) throw await silent(place);
   const value = text.trim() === '' ? undefined : Number(text.trim());
-  return toVerdict({ reward: value }, () => unusable(place, 'reward.txt', text));
+  return checkRewards({ reward: value }, () => unusable(place, 'reward.txt', text));
 }
 
 async function readFile({ box, engine, host }: Place, name: string): Promise<string | null> {
@@ -48,17 +51,31 @@ function parseRewards(text: string): Readonly<Record<string, unknown>> | undefin
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The reward is the number of that name, or else the mean of all. */
-function toVerdict(rewards: Readonly<Record<string, unknown>> | undefined, refuse: () => EnvironmentOutage): Verdict {
+function checkRewards(
+  rewards: Readonly<Record<string, unknown>> | undefined,
+  refuse: () => EnvironmentOutage,
+): Rewards {
   const entries = Object.entries(rewards ?? {}).map(
     ([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value] as const,
   );
   const numbers = entries.filter((entry): entry is readonly [string, number] => isReward(entry[1]));
   if (entries.length === 0 || numbers.length < entries.length) throw refuse();
-  const byName = Object.fromEntries(numbers);
-  const reward = byName['reward'] ?? numbers.reduce((sum, [, value]) => sum + value, 0) / numbers.length;
-  const others = numbers.length > 1 || byName['reward'] === undefined;
-  return { reward, isSuccess: reward >= 1, ...(others && { rewards: byName, parts: byName }) };
+  return Object.fromEntries(numbers);
+}
+
+/** The reward is the number of that name, or else the mean of all. */
+export function toVerdict(rewards: Rewards): Verdict {
+  const values = Object.values(rewards);
+  const reward = rewards['reward'] ?? values.reduce((sum, value) => sum + value, 0) / values.length;
+  const others = values.length > 1 || rewards['reward'] === undefined;
+  return { reward, isSuccess: reward >= 1, ...(others && { rewards, parts: rewards }) };
+}
+
+/** Joins the numbers of several steps by their mean. A number that a step does not have counts as 0. */
+export function meanOf(steps: readonly Rewards[]): Rewards {
+  const names = [...new Set(steps.flatMap((rewards) => Object.keys(rewards)))];
+  const mean = (name: string): number => steps.reduce((sum, rewards) => sum + (rewards[name] ?? 0), 0) / steps.length;
+  return Object.fromEntries(names.map((name) => [name, mean(name)]));
 }
 
 function unusable({ host }: Place, name: string, seen: string): EnvironmentOutage {

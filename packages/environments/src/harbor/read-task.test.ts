@@ -4,9 +4,10 @@ import path from 'node:path';
 import { TaskError, type Task } from '@agentjet/core';
 import { afterAll, expect, it } from 'vitest';
 import { excludedBy } from './excluded-by.js';
-import { readHarborTask, resolveVariables, withoutCanary } from './read-task.js';
+import { readHarborTask, withoutCanary } from './read-task.js';
 import { createHarborReader } from './reader.js';
 import { ignoredIn } from './task-files.js';
+import { resolveVariables } from './variables.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'harbor-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -65,7 +66,6 @@ it('reads every key that it honours', async () => {
   );
   expect(await readHarborTask(folder)).toMatchObject({
     name: 'org/name',
-    instruction: 'Do it.\n',
     metadata: { level: 3 },
     skillsFolder: '/skills',
     machine: {
@@ -81,6 +81,10 @@ it('reads every key that it honours', async () => {
       workdir: '/w',
       healthcheck: { command: 'ok', interval_sec: 5, timeout_sec: 30, retries: 3 },
     },
+    steps: [
+      {
+        name: null,
+        instruction: 'Do it.\n',
     agent: { seconds: 90.5, user: 1000, network: 'none' },
     verifier: {
       seconds: 7,
@@ -94,6 +98,8 @@ it('reads every key that it honours', async () => {
       { source: '/app/out', exclude: [] },
       { source: 'data', exclude: ['*.log'] },
     ],
+      },
+    ],
     solutionEnv: { S: 't' },
   });
 });
@@ -102,8 +108,7 @@ it('reads the keys of older versions', async () => {
   const toml = 'version = "1.0"\n[environment]\nmemory = "2G"\nstorage = "512M"\nallow_internet = false';
   expect(await readHarborTask(writeTask(toml))).toMatchObject({
     machine: { memoryMegabytes: 2048, storageMegabytes: 512, network: 'none' },
-    agent: { seconds: null, network: 'none' },
-    verifier: { seconds: 600, network: 'none' },
+    steps: [{ agent: { seconds: null, network: 'none' }, verifier: { seconds: 600, network: 'none' } }],
   });
 });
 
@@ -111,23 +116,85 @@ it('finds the machine of a separate verifier', async () => {
   const separate = '[verifier]\nenvironment_mode = "separate"\n';
   const environment = '[environment]\ncpus = 2\n';
   const copy = await readHarborTask(writeTask(separate + environment));
-  expect(copy.verifier).toMatchObject({ machine: copy.machine, hasTests: false });
+  expect(copy.steps[0].verifier).toMatchObject({ machine: copy.machine, hasTests: false });
   const own = writeTask(separate + environment, { 'tests/Dockerfile': 'FROM y\n', 'tests/test.sh': null });
-  expect((await readHarborTask(own)).verifier).toMatchObject({
+  expect((await readHarborTask(own)).steps[0].verifier).toMatchObject({
     machine: { build: { folder: path.join(own, 'tests') }, cpus: 2, copiesFiles: false },
     hasTests: true,
   });
   const named = writeTask('[verifier.environment]\ndocker_image = "v"\ncpus = 1\nnetwork_mode = "no-network"');
-  expect((await readHarborTask(named)).verifier).toMatchObject({
+  expect((await readHarborTask(named)).steps[0].verifier).toMatchObject({
     machine: { image: 'v', build: null, cpus: 1 },
     hasTests: true,
     network: 'none',
   });
   const limits = writeTask('[environment]\ndocker_image = "agent"\n[verifier.environment]\nmemory_mb = 64');
-  expect((await readHarborTask(limits)).verifier).toMatchObject({
+  expect((await readHarborTask(limits)).steps[0].verifier).toMatchObject({
     machine: { image: 'agent', memoryMegabytes: 64 },
     hasTests: false,
   });
+});
+
+it('reads steps, and what each of them inherits from its task', async () => {
+  const folder = writeTask(
+    `multi_step_reward_strategy = "final"
+     artifacts = ["/a"]
+     [agent]
+     timeout_sec = 9
+     user = "worker"
+     network_mode = "allowlist"
+     allowed_hosts = ["PyPI.org", "*.example.com", "10.0.0.0/8"]
+     [verifier]
+     timeout_sec = 5
+     env = { A = "task", B = "task" }
+     [[steps]]
+     name = "first"
+     min_reward = 0.5
+     [steps.agent]
+     timeout_sec = 3
+     network_mode = "no-network"
+     [[steps]]
+     name = "second"
+     min_reward = { style = 1 }
+     artifacts = ["/b"]
+     [steps.verifier]
+     timeout_sec = 7
+     environment_mode = "separate"
+     env = { B = "step" }`,
+    {
+      'instruction.md': null,
+      'steps/first/instruction.md': '# canary\nFirst.',
+      'steps/first/workdir/setup.sh': 'true',
+      'steps/second/instruction.md': 'Second.',
+      'steps/second/tests/test.sh': 'true',
+      'steps/second/solution/solve.sh': 'true',
+    },
+  );
+  const { steps, joining } = await readHarborTask(folder);
+  expect(joining).toBe('final');
+  expect(steps).toMatchObject([
+    {
+      name: 'first',
+      instruction: 'First.',
+      files: 'steps/first/workdir',
+      hasSetup: true,
+      agent: { seconds: 3, user: 'worker', network: 'none' },
+      verifier: { seconds: 600, env: { A: 'task', B: 'task' }, machine: null, tests: ['tests'] },
+      solution: 'solution',
+      leastRewards: { reward: 0.5 },
+    },
+    {
+      name: 'second',
+      files: null,
+      hasSetup: false,
+      agent: { seconds: 9, network: ['pypi.org', '*.example.com', '10.0.0.0/8'] },
+      verifier: { seconds: 7, env: { A: 'task', B: 'step' }, tests: ['tests', 'steps/second/tests'] },
+      artifacts: [{ source: '/a' }, { source: '/b' }],
+      solution: 'steps/second/solution',
+      leastRewards: { style: 1 },
+    },
+  ]);
+  expect(steps[1]?.verifier.machine).not.toBeNull();
 });
 
 it('copies loose files only if no Dockerfile does', async () => {
@@ -138,7 +205,9 @@ it('copies loose files only if no Dockerfile does', async () => {
 });
 
 it.each<[string, string, Record<string, string | null>?]>([
-  ['has 2 steps', '[[steps]]\nname = "a"\n[[steps]]\nname = "b"'],
+  ['[[steps]] has the name "a" twice', '[[steps]]\nname = "a"\n[[steps]]\nname = "A"'],
+  ['steps/a/instruction.md cannot be read', '[[steps]]\nname = "a"'],
+  ['steps.0.name is "../x"', '[[steps]]\nname = "../x"'],
   ['trajectory.json', '', { 'trajectory.json': '{}' }],
   ['docker-compose.yaml describes several machines', '', { 'environment/docker-compose.yaml': '' }],
   ['environment.os is "Windows"', '[environment]\nos = "Windows"'],
@@ -146,8 +215,8 @@ it.each<[string, string, Record<string, string | null>?]>([
   ['environment.gpu_types is H100', '[environment]\ngpu_types = ["H100"]'],
   ['environment.tpu is set', '[environment]\ntpu = { type = "v4", topology = "2x2" }'],
   ['environment.mcp_servers has 1 servers', '[[environment.mcp_servers]]\nname = "m"\nurl = "http://m"'],
-  ['environment.network_mode is allowlist', '[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["a.b"]'],
-  ['agent.network_mode is allowlist', '[agent]\nnetwork_mode = "allowlist"'],
+  ['allowed_hosts has "http://a.b"', '[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["http://a.b"]'],
+  ['allowed_hosts names a.b, but network_mode', '[agent]\nallowed_hosts = ["a.b"]'],
   ['verifier.environment.gpus is 2', '[verifier.environment]\ngpus = 2'],
   [
     'verifier.environment_mode is "shared"',

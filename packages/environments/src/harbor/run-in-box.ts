@@ -7,6 +7,8 @@ export type ProgramPlace = {
   readonly box: Box;
   readonly user: string | number | undefined;
   readonly workdir: string;
+  /** Variables of the network. Those of the program replace them. */
+  readonly env: Readonly<Record<string, string>>;
   readonly outputCharacters: number;
   /** The time that the program has left, in ms. It pauses while time does not count. Null: no limit. */
   readonly msLeft: (() => number) | null;
@@ -19,7 +21,7 @@ const script = 'mkdir -p -- "${1%/*}/" && cat > "$1"';
 /** Writes the files of a program and runs it in the box until it ends or its time is over. */
 export async function runInBox(
   { command, env = {}, files = {}, stdin }: ProgramOrder,
-  { box, user, workdir, outputCharacters, msLeft, signal }: ProgramPlace,
+  { box, user, workdir, env: usual, outputCharacters, msLeft, signal }: ProgramPlace,
 ): Promise<ProgramResult> {
   if (command.length === 0) throw refused('The command of a program is empty. Give at least its name.');
   const common = { user, cwd: workdir, outputCharacters };
@@ -35,7 +37,7 @@ export async function runInBox(
   try {
     const input = stdin === undefined ? {} : { stdin };
     const both = AbortSignal.any([signal, limit.signal]);
-    const result = await box.exec(command, { ...common, ...input, env, seconds: null, signal: both });
+    const result = await box.exec(command, { ...common, ...input, env: { ...usual, ...env }, seconds: null, signal: both });
     return { status: result.status, output: result.output, isOutOfTime: false };
   } catch (error) {
     if (!limit.signal.aborted || signal.aborted) throw error;

@@ -10,7 +10,7 @@ const user = z.union([z.string().min(1), z.int().min(0)]);
 const variables = z.record(z.string(), z.string());
 
 const network = {
-  network_mode: z.enum(['public', 'no-network', 'allowlist']).optional(),
+  network_mode: z.enum(['public', 'no-network', 'allowlist']).nullish(),
   allowed_hosts: z.array(z.string()).nullish(),
 };
 
@@ -64,32 +64,48 @@ const artifact = z.union([
   }),
 ]);
 
+const agent = z.object({ ...network, timeout_sec: seconds.nullish(), user: user.nullish() });
+
+const verifier = z.object({
+  ...network,
+  timeout_sec: seconds.default(600),
+  env: variables.default({}),
+  user: user.nullish(),
+  environment_mode: z.enum(['shared', 'separate']).nullish(),
+  environment: environment.nullish(),
+  collect: z.array(collect).default([]),
+});
+
+const step = z.object({
+  name: z.string().regex(/^[^<>:"/\\|?*\p{Cc}]*[^<>:"/\\|?*\p{Cc}. ]$/u, 'the name of a folder'),
+  agent: agent.default({}),
+  verifier: verifier.prefault({}),
+  min_reward: z.union([z.number(), z.record(z.string(), z.number())]).nullish(),
+  healthcheck: healthcheck.nullish(),
+  artifacts: z.array(artifact).default([]),
+});
+
 export const taskFileSchema = z.object({
   schema_version: z.string().optional(),
   version: z.string().optional(),
   task: z.object({ name: z.string(), version: z.string().nullish() }).nullish(),
   metadata: z.record(z.string(), z.unknown()).default({}),
   source: z.string().nullish(),
-  agent: z.object({ ...network, timeout_sec: seconds.nullish(), user: user.nullish() }).default({}),
-  verifier: z
-    .object({
-      ...network,
-      timeout_sec: seconds.default(600),
-      env: variables.default({}),
-      user: user.nullish(),
-      environment_mode: z.enum(['shared', 'separate']).nullish(),
-      environment: environment.nullish(),
-      collect: z.array(collect).default([]),
-    })
-    .prefault({}),
+  agent: agent.default({}),
+  verifier: verifier.prefault({}),
   environment: environment.prefault({}),
   solution: z.object({ env: variables.default({}) }).prefault({}),
-  steps: z.array(z.unknown()).nullish(),
+  steps: z.array(step).nullish(),
+  multi_step_reward_strategy: z.enum(['mean', 'final']).nullish(),
   artifacts: z.array(artifact).default([]),
 });
 
 export type TaskToml = z.output<typeof taskFileSchema>;
 export type EnvironmentToml = z.output<typeof environment>;
+export type NetworkToml = z.output<z.ZodObject<typeof network>>;
+export type VerifierToml = z.output<typeof verifier>;
+export type StepToml = z.output<typeof step>;
+export type ArtifactToml = z.output<typeof artifact>;
 
 /** Returns megabytes from the present key or the old one. */
 export function megabytesOf(present: number | null | undefined, old: string | null | undefined): number | undefined {

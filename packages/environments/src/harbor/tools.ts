@@ -9,6 +9,8 @@ export type ToolPlace = {
   readonly shell: 'bash' | 'sh';
   readonly user: string | number | undefined;
   readonly workdir: string;
+  /** Variables of every command, in addition to those of the box. */
+  readonly env: Readonly<Record<string, string>>;
   readonly outputCharacters: number;
   /** The longest time of one command. */
   readonly commandSeconds: number;
@@ -112,12 +114,13 @@ function toResult({ output, status, isOutOfTime }: ExecResult): ToolResult {
 
 function exec(
   command: readonly string[],
-  { box, user, workdir, outputCharacters, commandSeconds, secondsLeft, signal }: ToolPlace,
+  { box, user, workdir, env, outputCharacters, commandSeconds, secondsLeft, signal }: ToolPlace,
   { seconds = commandSeconds, stdin }: { readonly seconds?: number; readonly stdin?: string } = {},
 ): Promise<ExecResult> {
   return box.exec(command, {
     user,
     cwd: workdir,
+    env,
     outputCharacters,
     signal,
     seconds: Math.min(seconds, secondsLeft ?? Infinity),

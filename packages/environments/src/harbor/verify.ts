@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { EnvironmentOutage, type Verdict } from '@agentjet/core';
-import { cleanArchive, listArchive, packFolder, type Box, type BoxEngine } from '@agentjet/sandbox/boxes';
+import { EnvironmentOutage } from '@agentjet/core';
+import { cleanArchive, packFolder, type Box, type BoxEngine } from '@agentjet/sandbox/boxes';
 import {
   asOutage,
   asRoot,
@@ -12,11 +12,14 @@ import {
   quote,
   type HarborMachine,
 } from './harbor-machine.js';
+import { emptyFolders } from './empty-folders.js';
 import { excludedBy } from './excluded-by.js';
-
-import { readBoxReward } from './read-reward.js';
-import { resolveVariables, type Artifact, type HarborTask } from './read-task.js';
+import { enterNetwork } from './phase-network.js';
+import { readBoxRewards, type Rewards } from './read-reward.js';
+import type { Artifact, HarborStep } from './read-steps.js';
+import type { HarborTask } from './read-task.js';
 import { ignoredIn } from './task-files.js';
+import { resolveVariables } from './variables.js';
 
 /**
  * Scores what an agent did. On a separate machine, the verifier sees only the artifacts. In the agent's machine, every
@@ -27,6 +30,10 @@ import { ignoredIn } from './task-files.js';
 export type VerifyOptions = {
   readonly engine: BoxEngine;
   readonly task: HarborTask;
+  /** The step that is scored. */
+  readonly step: HarborStep;
+  /** True if the agent's machine is not needed afterwards. */
+  readonly isLast: boolean;
   readonly machine: HarborMachine;
   readonly episodeId: string;
   /** False: a verifier in the agent's machine runs as in Harbor, next to what the agent left running. */
@@ -37,21 +44,21 @@ export type VerifyOptions = {
   readonly onBox: (box: Box) => void;
 };
 
-export async function verify(options: VerifyOptions): Promise<Verdict> {
+export async function verify(options: VerifyOptions): Promise<Rewards> {
   await collect(options);
-  return options.task.verifier.machine === null ? verifyShared(options) : verifySeparate(options);
+  return options.step.verifier.machine === null ? verifyShared(options) : verifySeparate(options);
 }
 
-/** The longest time in which a verdict can be given. */
-export function verifySecondsOf({ verifier }: HarborTask): number {
+/** The longest time in which a step can be scored. */
+export function verifySecondsOf({ verifier }: HarborStep): number {
   const collecting = verifier.collect.reduce((sum, { timeout_sec }) => sum + timeout_sec, 0);
   const opening = verifier.machine === null ? 0 : openSecondsOf(verifier.machine);
   return collecting + opening + verifier.seconds + 4 * engineSeconds;
 }
 
 /** Runs the commands that save what the machine holds. A command that fails is reported and not the agent's failure. */
-async function collect({ engine, task, machine, signal, onNotice }: VerifyOptions): Promise<void> {
-  for (const { command, timeout_sec, user } of task.verifier.collect) {
+async function collect({ engine, task, step, machine, signal, onNotice }: VerifyOptions): Promise<void> {
+  for (const { command, timeout_sec, user } of step.verifier.collect) {
     const result = await asOutage(engine.name, () =>
       machine.box.exec(['sh', '-c', command], {
         user: user ?? undefined,
@@ -66,67 +73,49 @@ async function collect({ engine, task, machine, signal, onNotice }: VerifyOption
   }
 }
 
-async function verifyShared(options: VerifyOptions): Promise<Verdict> {
-  const { engine, task, machine, isGuarded, signal } = options;
+async function verifyShared(options: VerifyOptions): Promise<Rewards> {
+  const { engine, task, step, machine, isGuarded, isLast, signal } = options;
   const { box } = machine;
+  const isOfSeveral = step.name !== null;
+  const place = { box, engine: engine.name, task, signal };
   if (isGuarded) {
     await asOutage(engine.name, () => box.restart());
-    await empty(options, ['/logs/agent', '/logs/verifier', ...(machine.hadTests ? [] : ['/tests'])]);
-  } else {
+    const tests = machine.hadTests && !isOfSeveral ? [] : ['/tests'];
+    await emptyFolders(['/logs/agent', '/logs/verifier', ...tests], place);
+  } else if (isOfSeveral) await emptyFolders(['/logs/verifier', '/tests'], place);
+  else
     await asRoot(box, 'rm -f /logs/verifier/reward.json /logs/verifier/reward.txt', { host: engine.name, signal });
-  }
-  await asOutage(engine.name, () => box.setNetwork(task.verifier.network));
   await copyTests(options, box);
-  return runTests(options, machine);
+  const rewards = await runTests(options, machine, { stops: isGuarded || isLast });
+  if (isGuarded && !isLast) await asOutage(engine.name, () => box.restart());
+  return rewards;
 }
 
-/** Empties folders in the agent's machine, and lets the engine check it, because the agent may have replaced `rm`. */
-async function empty(
-  { engine, task, machine: { box }, signal }: VerifyOptions,
-  folders: readonly string[],
-): Promise<void> {
-  const logs = folders.filter((folder) => folder.startsWith('/logs/')).join(' ');
-  await asRoot(box, `rm -rf ${folders.join(' ')} && mkdir -p ${logs} && chmod 777 ${logs}`, {
-    host: engine.name,
-    signal,
-  });
-  for (const folder of folders) {
-    const found = await asOutage(engine.name, () => box.copyOut(folder, listArchive));
-    const isEmpty = folder === '/tests' ? found === null : found?.length === 1 && found[0]?.type === 'directory';
-    if (!isEmpty)
-      throw new EnvironmentOutage(
-        `${folder} in the box of task ${task.name} could not be emptied before the verifier.`,
-        {
-          host: harborHostOf(task),
-        },
-      );
-  }
-}
-
-async function verifySeparate(options: VerifyOptions): Promise<Verdict> {
-  const { engine, task, machine, episodeId, signal, onBox } = options;
-  const spec = task.verifier.machine;
+async function verifySeparate(options: VerifyOptions): Promise<Rewards> {
+  const { engine, task, step, isLast, machine, episodeId, signal, onBox } = options;
+  const spec = step.verifier.machine;
   if (spec === null) throw new Error('A shared verifier has no separate machine.');
-  await asOutage(engine.name, () => machine.box.stop());
+  if (isLast) await asOutage(engine.name, () => machine.box.stop());
   const second = await openMachine(engine, spec, {
     task,
     episodeId,
-    networks: [spec.network, task.verifier.network],
-    lifeSeconds: verifySecondsOf(task),
+    networks: [spec.network, step.verifier.network],
+    lifeSeconds: verifySecondsOf(step),
     signal,
   });
   const { box } = second;
   onBox(box);
-  for (const artifact of artifactsOf(task)) await copyArtifact(options, box, artifact);
-  if (!task.verifier.hasTests) await copyTests(options, box);
-  await asOutage(engine.name, () => box.setNetwork(task.verifier.network));
-  return runTests(options, second);
+  for (const artifact of artifactsOf(step)) await copyArtifact(options, box, artifact);
+  if (!step.verifier.hasTests) await copyTests(options, box);
+  const rewards = await runTests(options, second, { stops: true });
+  if (!isLast) await asOutage(engine.name, () => box.remove());
+  return rewards;
 }
 
 const conventional: Artifact = { source: '/logs/artifacts', exclude: [] };
 
 /** `/logs/artifacts` always comes along. An artifact inside of another one comes with that one. */
-function artifactsOf({ artifacts }: HarborTask): readonly Artifact[] {
+function artifactsOf({ artifacts }: HarborStep): readonly Artifact[] {
   const isConventional = ({ source }: Artifact): boolean => source.replace(/\/+$/, '') === conventional.source;
   return artifacts.some(isConventional) ? artifacts : [conventional, ...artifacts];
 }
@@ -159,10 +148,12 @@ async function copyArtifact(
     );
 }
 
-async function copyTests({ engine, task }: VerifyOptions, box: Box): Promise<void> {
-  const folder = path.join(task.folder, 'tests');
-  const tests = packFolder(folder, 'tests', { leaves: ignoredIn(task.folder, 'tests'), programs: ['test.sh'] });
-  await asOutage(engine.name, () => box.copyIn(tests, '/'));
+async function copyTests({ engine, task, step }: VerifyOptions, box: Box): Promise<void> {
+  for (const folder of step.verifier.tests) {
+    const leaves = ignoredIn(task.folder, folder);
+    const tests = packFolder(path.join(task.folder, folder), 'tests', { leaves, programs: ['test.sh'] });
+    await asOutage(engine.name, () => box.copyIn(tests, '/'));
+  }
 }
 
 /** The shell says at the end whether there was room to write. A full disk makes honest work fail. */
@@ -171,20 +162,24 @@ const testScript = [
   'if echo room > /logs/verifier/.room && [ -s /logs/verifier/.room ]; then rm -f /logs/verifier/.room; echo has-room; fi',
 ].join('; ');
 
-async function runTests({ engine, task, signal }: VerifyOptions, { box, workdir }: HarborMachine): Promise<Verdict> {
-  const { seconds, user, env } = task.verifier;
+async function runTests(
+  { engine, task, step, signal }: VerifyOptions,
+  { box, workdir }: HarborMachine,
+  { stops }: { readonly stops: boolean },
+): Promise<Rewards> {
+  const { seconds, user, env, hasTests, network } = step.verifier;
   const host = harborHostOf(task);
-  if (task.verifier.hasTests) await asRoot(box, 'chmod +x /tests/test.sh', { host: engine.name, signal });
-  const result = await asOutage(engine.name, () =>
-    box.exec(['/bin/sh', '-c', testScript], {
-      user,
-      cwd: workdir,
-      env: resolveVariables(env),
-      seconds,
-      outputCharacters: 1000,
-      signal,
-    }),
-  );
+  if (hasTests) await asRoot(box, 'chmod +x /tests/test.sh', { host: engine.name, signal });
+  const way = await asOutage(engine.name, () => enterNetwork(box, network, task.name));
+  const run = box.exec(['/bin/sh', '-c', testScript], {
+    user,
+    cwd: workdir,
+    env: { ...way.env, ...resolveVariables(env) },
+    seconds,
+    outputCharacters: 1000,
+    signal,
+  });
+  const result = await asOutage(engine.name, () => Promise.race([run, way.broken])).finally(way.close);
   if (result.isOutOfTime)
     throw new EnvironmentOutage(
       `The verifier of task ${task.name} did not end in ${seconds} s (verifier.timeout_sec).`,
@@ -193,6 +188,6 @@ async function runTests({ engine, task, signal }: VerifyOptions, { box, workdir 
   if (!result.hasReported) throw new EnvironmentOutage(`The verifier of task ${task.name} was killed.`, { host });
   if (!result.output.includes('has-room'))
     throw new EnvironmentOutage(`The box of task ${task.name} has no room left to write a verdict.`, { host });
-  await asOutage(engine.name, () => box.stop());
-  return readBoxReward({ box, engine: engine.name, host });
+  if (stops) await asOutage(engine.name, () => box.stop());
+  return readBoxRewards({ box, engine: engine.name, host });
 }

@@ -174,7 +174,7 @@ function tooLong(method: Method, name: string, callTimeoutMs: number): Environme
 function unsupported(method: Method, session: Session, name: string): ConfigError {
   const has = methods.filter((each) => session[each] !== undefined);
   const advice = {
-    step: 'Steps are for environments of the protocols agentjet, openenv and appworld, and for objects with a method step.',
+    step: 'Steps are for environments of the protocols agentjet, openenv and appworld, for tasks of Harbor with several steps, and for objects with a method step.',
     connect: 'Programs run inside of environments of the protocol harbor.',
     run: 'Programs run inside of environments of the protocol harbor.',
     call: 'Tools are for environments of the protocols mcp and openenv, and for objects with a method call.',

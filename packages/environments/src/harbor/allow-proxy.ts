@@ -1,0 +1,115 @@
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, isIP, BlockList, type Socket } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { createHostFilter } from './allowed-hosts.js';
+
+/**
+ * A proxy for HTTP and, with CONNECT, for everything else over TCP. It connects to the allowed hosts only, and never to
+ * this machine. The box of the program has no network, so nothing passes it by.
+ */
+export type AllowProxy = {
+  readonly accept: (stream: Duplex) => void;
+  readonly close: () => void;
+};
+
+/** Connects to a host, or rejects. Tests give another one. */
+export type Dial = (host: string, port: number) => Promise<Socket>;
+
+export function createAllowProxy(hosts: readonly string[], dial: Dial = dialOutside): AllowProxy {
+  const isAllowed = createHostFilter(hosts);
+  const open = new Set<Duplex>();
+  const keep = <Stream extends Duplex>(stream: Stream): Stream => {
+    open.add(stream);
+    return stream.on('error', () => stream.destroy()).once('close', () => open.delete(stream));
+  };
+  const reach = async (host: string, port: number): Promise<Socket | Refusal> => {
+    if (!isAllowed(host)) return { status: 403, reason: `${host} is not in allowed_hosts of the task.` };
+    return dial(host, port).then(keep, (error: unknown) => ({ status: 502, reason: String(error) }));
+  };
+  const server = createServer((asked, answer) => void forward(asked, answer, reach).catch(() => answer.destroy()));
+  server.on('connect', (asked: IncomingMessage, stream: Duplex, head: Buffer) => {
+    keep(stream);
+    void tunnel(asked.url ?? '', { stream, head, reach }).catch(() => stream.destroy());
+  });
+  return {
+    accept: (stream) => void server.emit('connection', keep(stream)),
+    close: () => {
+      for (const stream of open) stream.destroy();
+    },
+  };
+}
+
+type Refusal = { readonly status: number; readonly reason: string };
+type Reach = (host: string, port: number) => Promise<Socket | Refusal>;
+
+async function tunnel(
+  target: string,
+  { stream, head, reach }: { readonly stream: Duplex; readonly head: Buffer; readonly reach: Reach },
+): Promise<void> {
+  const url = URL.parse(`tcp://${target}`);
+  if (url === null || url.port === '') return void stream.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+  const reached = await reach(url.hostname, Number(url.port));
+  if ('reason' in reached)
+    return void stream.end(`HTTP/1.1 ${reached.status} Refused\r\nContent-Type: text/plain\r\n\r\n${reached.reason}\n`);
+  stream.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  reached.write(head);
+  reached.pipe(stream).pipe(reached);
+  reached.once('close', () => stream.destroy());
+  stream.once('close', () => reached.destroy());
+}
+
+/** Headers that belong to one connection. */
+const ofConnection = ['connection', 'proxy-connection', 'proxy-authorization', 'keep-alive', 'upgrade', 'te', 'trailer'];
+
+async function forward(asked: IncomingMessage, answer: ServerResponse, reach: Reach): Promise<void> {
+  const url = URL.parse(asked.url ?? '');
+  const refuse = ({ status, reason }: Refusal): void =>
+    void answer.writeHead(status, { 'content-type': 'text/plain' }).end(`${reason}\n`);
+  if (url === null || url.protocol !== 'http:') return refuse({ status: 400, reason: 'Give a whole http: address.' });
+  const reached = await reach(url.hostname, Number(url.port || 80));
+  if ('reason' in reached) return refuse(reached);
+  const kept = Object.entries(asked.headers).filter(([name]) => !ofConnection.includes(name));
+  const onward = request({
+    method: asked.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...Object.fromEntries(kept), host: url.host, connection: 'close' },
+    createConnection: () => reached,
+  });
+  onward.once('response', (got) => {
+    answer.writeHead(got.statusCode ?? 502, got.headers);
+    got.pipe(answer);
+  });
+  onward.once('error', (error) => (answer.headersSent ? answer.destroy() : refuse({ status: 502, reason: String(error) })));
+  asked.pipe(onward);
+}
+
+const dialMs = 30_000;
+
+/** Connects to another machine. Addresses of this one are refused, because they are not those of the box. */
+async function dialOutside(host: string, port: number): Promise<Socket> {
+  const name = host.replace(/^\[|\]$/g, '');
+  const addresses = isIP(name) === 0 ? (await lookup(name, { all: true })).map(({ address }) => address) : [name];
+  const own = ownAddresses();
+  const address = addresses.find((each) => !own.check(each, isIP(each) === 4 ? 'ipv4' : 'ipv6'));
+  if (address === undefined) throw new Error(`${host} is the machine that runs the episodes`);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address, port, timeout: dialMs });
+    socket.once('connect', () => resolve(socket.setTimeout(0))).once('error', reject);
+    socket.once('timeout', () => socket.destroy(new Error(`${host} did not answer`)));
+  });
+}
+
+function ownAddresses(): BlockList {
+  const own = new BlockList();
+  own.addSubnet('127.0.0.0', 8, 'ipv4');
+  own.addSubnet('0.0.0.0', 8, 'ipv4');
+  own.addSubnet('169.254.0.0', 16, 'ipv4');
+  own.addAddress('::', 'ipv6');
+  own.addAddress('::1', 'ipv6');
+  own.addSubnet('fe80::', 10, 'ipv6');
+  for (const { address, family } of Object.values(networkInterfaces()).flatMap((each) => each ?? []))
+    own.addAddress(address, family === 'IPv4' ? 'ipv4' : 'ipv6');
+  return own;
+}

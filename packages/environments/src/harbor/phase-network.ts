@@ -1,0 +1,54 @@
+import type { BoxNetwork, Box } from '@agentjet/sandbox/boxes';
+import { NoLanguage } from '@agentjet/sandbox/boxes';
+import { EnvironmentError } from '@agentjet/core';
+import { createAllowProxy } from './allow-proxy.js';
+import type { HarborNetwork } from './read-machine.js';
+
+/** The network of one phase of a task. */
+export type PhaseNetwork = {
+  /** What programs need to use it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Rejects with SandboxError if the way to the allowed hosts breaks. */
+  readonly broken: Promise<never>;
+  readonly close: () => void;
+};
+
+/** A box with a list of hosts has no network. Its only way out is a proxy. */
+export const boxNetworkOf = (network: HarborNetwork): BoxNetwork => (network === 'public' ? 'public' : 'none');
+
+/** Gives a box the network of a phase. */
+export async function enterNetwork(box: Box, network: HarborNetwork, taskName: string): Promise<PhaseNetwork> {
+  await box.setNetwork(boxNetworkOf(network));
+  if (typeof network === 'string') return { env: {}, broken: new Promise(() => undefined), close: () => undefined };
+  const proxy = createAllowProxy(network);
+  const port = await box.forward(proxy.accept).catch((error: unknown) => {
+    throw error instanceof NoLanguage ? notEnforced(taskName, error) : error;
+  });
+  let isClosed = false;
+  const broken = port.broken.catch((error: unknown) => {
+    if (!isClosed) throw error;
+    return new Promise<never>(() => undefined);
+  });
+  broken.catch(() => undefined);
+  const close = (): void => {
+    isClosed = true;
+    port.close();
+    proxy.close();
+  };
+  return { env: proxyVariables(`http://127.0.0.1:${port.port}`), broken, close };
+}
+
+/** Programs read these names in small or in capital letters. Node reads them only if it is told so. */
+function proxyVariables(proxy: string): Readonly<Record<string, string>> {
+  const direct = '127.0.0.1,localhost';
+  const variables = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: direct };
+  const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value] as const);
+  return { ...variables, ...Object.fromEntries(capitals), NODE_USE_ENV_PROXY: '1' };
+}
+
+const notEnforced = (task: string, cause: unknown): EnvironmentError =>
+  new EnvironmentError(
+    'not_opened',
+    `The network of task ${task} is an allowlist, which needs a proxy in its machine: the image has none of python3, node and perl. Add one of them to the image.`,
+    { cause },
+  );

@@ -1,0 +1,2 @@
+#!/bin/bash
+echo begun > /app/notes.txt

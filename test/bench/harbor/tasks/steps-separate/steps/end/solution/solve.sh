@@ -1,0 +1,3 @@
+#!/bin/bash
+echo ended >> /app/notes.txt
+cp /app/notes.txt /app/more.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+sort -r /app/words.txt > /app/sorted.txt
