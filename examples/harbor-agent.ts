@@ -9,29 +9,48 @@ import { EnvironmentError, type OpenSession, type Task, type Tuner, type Workflo
 
 const mostTurns = 40;
 
+type Client = ReturnType<typeof asModel>;
+type Messages = Parameters<Client['chat']['completions']['create']>[0]['messages'];
+
 export async function work(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const session = await tuner.openEnvironment(task);
   const client = asModel(tuner, { agentName: 'engineer' });
-  const tools = session.tools.map((tool) => ({ type: 'function' as const, function: tool }));
-  const messages: Parameters<typeof client.chat.completions.create>[0]['messages'] = [
+  const messages: Messages = [
     {
       role: 'system',
       content: 'You work on a Linux machine with the given tools. Answer without a tool when you are done.',
     },
-    { role: 'user', content: session.observation.text },
   ];
+  for (let instruction: string | null = session.observation.text; instruction !== null; ) {
+    messages.push({ role: 'user', content: instruction });
+    await useTools(client, session, messages);
+    instruction = await nextInstruction(task, session);
+  }
+  return {}; // the judge `environment` asks the verifier
+}
+
+async function useTools(client: Client, session: OpenSession, messages: Messages): Promise<void> {
+  const tools = session.tools.map((tool) => ({ type: 'function' as const, function: tool }));
   for (let turn = 0; turn < mostTurns; turn++) {
     const { choices } = await client.chat.completions.create({ model: 'engineer', messages, tools });
     const answer = choices[0]?.message;
-    if (answer?.tool_calls === undefined || answer.tool_calls.length === 0) break;
+    if (answer === undefined) return;
     messages.push(answer);
+    if (answer.tool_calls === undefined || answer.tool_calls.length === 0) return;
     for (const call of answer.tool_calls) {
       if (call.type !== 'function') continue;
       const content = await callTool(session, call.function);
       messages.push({ role: 'tool', tool_call_id: call.id, content });
     }
   }
-  return {}; // the judge `environment` asks the verifier
+}
+
+/** Scores a step of a task that has several, and returns the instruction of the next one, or null. */
+async function nextInstruction(task: Task, session: OpenSession): Promise<string | null> {
+  const { steps } = (task.metadata['harbor'] ?? {}) as { readonly steps?: readonly string[] };
+  if (steps === undefined) return null;
+  const { observation, isDone } = await session.step('done');
+  return isDone ? null : observation.text;
 }
 
 async function callTool(

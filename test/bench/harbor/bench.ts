@@ -91,7 +91,7 @@ async function playAll(report: BenchOptions['report']) {
 
 /**
  * Counts the verdicts of Harbor that equal ours: 1 for the solution, and 0 for doing nothing. Harbor's provider for podman
- * refuses tasks without a network.
+ * refuses tasks without a network, and with an allowlist it needs an image of a registry.
  */
 async function compareWithHarbor(report: BenchOptions['report']) {
   const harbor = await findHarbor();

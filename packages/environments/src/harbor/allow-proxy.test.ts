@@ -68,7 +68,15 @@ it.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0'])(
 
 it('matches names, endings, addresses and ranges', () => {
   const isAllowed = createHostFilter(['pypi.org', '*.example.com', '192.0.2.1', '10.0.0.0/8', '2001:db8::/32']);
-  const allowed = ['PyPI.org', 'pypi.org.', 'a.example.com', 'a.b.example.com', '192.0.2.1', '10.9.8.7', '[2001:db8::5]'];
+  const allowed = [
+    'PyPI.org',
+    'pypi.org.',
+    'a.example.com',
+    'a.b.example.com',
+    '192.0.2.1',
+    '10.9.8.7',
+    '[2001:db8::5]',
+  ];
   const refused = ['example.com', 'badexample.com', 'x.pypi.org', '192.0.2.2', '11.0.0.1', '[2001:db9::1]', ''];
   expect(allowed.filter(isAllowed)).toEqual(allowed);
   expect(refused.filter(isAllowed)).toEqual([]);

@@ -61,7 +61,15 @@ async function tunnel(
 }
 
 /** Headers that belong to one connection. */
-const ofConnection = ['connection', 'proxy-connection', 'proxy-authorization', 'keep-alive', 'upgrade', 'te', 'trailer'];
+const ofConnection = [
+  'connection',
+  'proxy-connection',
+  'proxy-authorization',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+];
 
 async function forward(asked: IncomingMessage, answer: ServerResponse, reach: Reach): Promise<void> {
   const url = URL.parse(asked.url ?? '');
@@ -81,7 +89,9 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, reach: Re
     answer.writeHead(got.statusCode ?? 502, got.headers);
     got.pipe(answer);
   });
-  onward.once('error', (error) => (answer.headersSent ? answer.destroy() : refuse({ status: 502, reason: String(error) })));
+  onward.once('error', (error) =>
+    answer.headersSent ? answer.destroy() : refuse({ status: 502, reason: String(error) }),
+  );
   asked.pipe(onward);
 }
 

@@ -11,7 +11,9 @@ export function normalizeHosts(hosts: readonly string[], refuse: (what: string) 
     if (isIP(host) !== 0 || isRange(host)) return host;
     const name = host.startsWith('*.') ? host.slice(2) : host;
     if (isIP(name) === 0 && name.split('.').every((part) => label.test(part))) return host;
-    return refuse(`allowed_hosts has ${JSON.stringify(given)}. Give names, *.names, addresses, or ranges of addresses.`);
+    return refuse(
+      `allowed_hosts has ${JSON.stringify(given)}. Give names, *.names, addresses, or ranges of addresses.`,
+    );
   });
 }
 
@@ -34,7 +36,10 @@ export function createHostFilter(hosts: readonly string[]): (host: string) => bo
     else addresses.addSubnet(address, Number(bits), family);
   }
   return (given) => {
-    const host = given.toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    const host = given
+      .toLowerCase()
+      .replace(/^\[|\]$/g, '')
+      .replace(/\.$/, '');
     if (isIP(host) !== 0) return addresses.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
     return names.has(host) || endings.some((ending) => host.endsWith(ending) && host.length > ending.length);
   };

@@ -145,7 +145,14 @@ export async function waitUntilHealthy(
   for (let failures = 0; ; ) {
     const isStarting = performance.now() - started < start_period_sec * 1000;
     const result = await asOutage(engine.name, () =>
-      box.exec(['sh', '-c', command], { user, env, cwd: workdir, seconds: timeout_sec, outputCharacters: 1000, signal }),
+      box.exec(['sh', '-c', command], {
+        user,
+        env,
+        cwd: workdir,
+        seconds: timeout_sec,
+        outputCharacters: 1000,
+        signal,
+      }),
     );
     if (result.status === 0) return;
     if (!isStarting) failures++;

@@ -183,10 +183,11 @@ describe('a program in the box', () => {
 
   it('is ended when its time is over, in which waiting for the model does not count', async () => {
     const box = new MemoryBox();
-    box.exec = (_command, { signal }) =>
-      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    const ended = { status: null, output: 'half', isOutOfTime: true, hasReported: false };
+    box.exec = (_command, { limit }) =>
+      new Promise((resolve) => limit?.addEventListener('abort', () => resolve(ended)));
     const session = await openSession(box, '[agent]\ntimeout_sec = 0.01');
-    expect(await session.run({ command: ['a'] })).toEqual({ status: null, output: '', isOutOfTime: true });
+    expect(await session.run({ command: ['a'] })).toEqual({ status: null, output: 'half', isOutOfTime: true });
     await expect(session.run({ command: ['a'] })).rejects.toMatchObject({ code: 'time_over' });
   });
 
@@ -314,7 +315,8 @@ describe('a task with several steps', () => {
     'steps/b/workdir/setup.sh': 'true',
     'steps/b/tests/b.txt': '',
   };
-  const steps = (more = '') => `${more}\n[[steps]]\nname = "a"\nmin_reward = 0.5\n[[steps]]\nname = "b"\nagent.user = "u"`;
+  const steps = (more = '') =>
+    `${more}\n[[steps]]\nname = "a"\nmin_reward = 0.5\n[[steps]]\nname = "b"\nagent.user = "u"`;
 
   it('is one conversation with one machine, and its reward is the mean of the steps', async () => {
     const box = new MemoryBox({ 'reward.txt': '1' });

@@ -51,8 +51,7 @@ async function runSetup(
     }),
   );
   if (result.status === 0) return;
-  throw new EnvironmentOutage(
-    `setup.sh of step ${step.name} of task ${task.name} failed: ${lastLineOf(result)}`,
-    { host: harborHostOf(task) },
-  );
+  throw new EnvironmentOutage(`setup.sh of step ${step.name} of task ${task.name} failed: ${lastLineOf(result)}`, {
+    host: harborHostOf(task),
+  });
 }

@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { normalizeHosts } from './allowed-hosts.js';
 import { digestOf } from './task-files.js';
-import { megabytesOf, taskFileSchema, type EnvironmentToml, type NetworkToml, type VerifierToml } from './task-schema.js';
+import {
+  megabytesOf,
+  taskFileSchema,
+  type EnvironmentToml,
+  type NetworkToml,
+  type VerifierToml,
+} from './task-schema.js';
 
 /** The machines that a task describes. What cannot be honoured is refused by name. */
 
@@ -83,8 +89,11 @@ export async function secondMachine(
   machine: MachineSpec,
   refuse: Refuse,
 ): Promise<{ readonly machine: MachineSpec | null; readonly hasTests: boolean }> {
-  const modes = levels.map(({ verifier: { environment_mode: mode, environment } }) => mode ?? (environment && 'separate'));
-  if (modes.find((mode) => mode !== undefined && mode !== null) !== 'separate') return { machine: null, hasTests: false };
+  const modes = levels.map(
+    ({ verifier: { environment_mode: mode, environment } }) => mode ?? (environment && 'separate'),
+  );
+  if (modes.find((mode) => mode !== undefined && mode !== null) !== 'separate')
+    return { machine: null, hasTests: false };
   const own = levels.find(({ verifier }) => verifier.environment)?.verifier.environment ?? undefined;
   for (const { verifier, tests } of levels) {
     const { environment } = verifier;

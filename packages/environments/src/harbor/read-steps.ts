@@ -115,9 +115,7 @@ async function readVerifier(
     env: { ...verifier.env, ...step?.verifier.env },
     user: step?.verifier.user ?? verifier.user ?? undefined,
     network:
-      networkOf(step?.verifier ?? {}, refuse) ??
-      networkOf(verifier, refuse) ??
-      (second.machine ?? machine).network,
+      networkOf(step?.verifier ?? {}, refuse) ?? networkOf(verifier, refuse) ?? (second.machine ?? machine).network,
     collect,
     ...second,
     tests: tests.filter((each) => existsSync(path.join(folder, each))),

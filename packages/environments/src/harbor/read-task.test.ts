@@ -85,19 +85,19 @@ it('reads every key that it honours', async () => {
       {
         name: null,
         instruction: 'Do it.\n',
-    agent: { seconds: 90.5, user: 1000, network: 'none' },
-    verifier: {
-      seconds: 7,
-      user: 'judge',
-      env: { A: 'b' },
-      network: 'public',
-      collect: [{ command: 'dump', service: 'main', timeout_sec: 60 }],
-      machine: null,
-    },
-    artifacts: [
-      { source: '/app/out', exclude: [] },
-      { source: 'data', exclude: ['*.log'] },
-    ],
+        agent: { seconds: 90.5, user: 1000, network: 'none' },
+        verifier: {
+          seconds: 7,
+          user: 'judge',
+          env: { A: 'b' },
+          network: 'public',
+          collect: [{ command: 'dump', service: 'main', timeout_sec: 60 }],
+          machine: null,
+        },
+        artifacts: [
+          { source: '/app/out', exclude: [] },
+          { source: 'data', exclude: ['*.log'] },
+        ],
       },
     ],
     solutionEnv: { S: 't' },

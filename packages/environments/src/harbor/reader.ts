@@ -98,7 +98,7 @@ const byName = (left: { readonly name: string }, right: { readonly name: string 
 /** The task as the workflow sees it. Tests and solution are not part of it. */
 function toTask(taskId: string, task: HarborTask): Task {
   const { folder, digest, name, metadata, steps } = task;
-  const [{ instruction, agent, verifier }] = steps;
+  const [{ name: stepName, instruction, agent, verifier }] = steps;
   return {
     taskId,
     mainQuery: instruction,
@@ -110,7 +110,7 @@ function toTask(taskId: string, task: HarborTask): Task {
         folder,
         digest,
         agent: { timeout_sec: agent.seconds, user: agent.user ?? null },
-        ...(steps.length > 1 && { steps: steps.map((step) => step.name) }),
+        ...(stepName !== null && { steps: steps.map((step) => step.name) }),
         verifier: { mode: verifier.machine === null ? 'shared' : 'separate', timeout_sec: verifier.seconds },
       },
     },

@@ -36,12 +36,9 @@ export async function runInBox(
   const stop = msLeft === null ? () => undefined : endWhenOver(msLeft, limit);
   try {
     const input = stdin === undefined ? {} : { stdin };
-    const both = AbortSignal.any([signal, limit.signal]);
-    const result = await box.exec(command, { ...common, ...input, env: { ...usual, ...env }, seconds: null, signal: both });
-    return { status: result.status, output: result.output, isOutOfTime: false };
-  } catch (error) {
-    if (!limit.signal.aborted || signal.aborted) throw error;
-    return { status: null, output: '', isOutOfTime: true };
+    const given = { ...common, ...input, env: { ...usual, ...env }, seconds: null, signal };
+    const { status, output, isOutOfTime } = await box.exec(command, { ...given, limit: limit.signal });
+    return { status, output, isOutOfTime };
   } finally {
     stop();
   }

@@ -83,8 +83,7 @@ async function verifyShared(options: VerifyOptions): Promise<Rewards> {
     const tests = machine.hadTests && !isOfSeveral ? [] : ['/tests'];
     await emptyFolders(['/logs/agent', '/logs/verifier', ...tests], place);
   } else if (isOfSeveral) await emptyFolders(['/logs/verifier', '/tests'], place);
-  else
-    await asRoot(box, 'rm -f /logs/verifier/reward.json /logs/verifier/reward.txt', { host: engine.name, signal });
+  else await asRoot(box, 'rm -f /logs/verifier/reward.json /logs/verifier/reward.txt', { host: engine.name, signal });
   await copyTests(options, box);
   const rewards = await runTests(options, machine, { stops: isGuarded || isLast });
   if (isGuarded && !isLast) await asOutage(engine.name, () => box.restart());

@@ -77,6 +77,16 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
     expect(calls().at(-2)).toMatch(/^exec --user 0 ajet-box-\S+ \/bin\/sh -c kill -9 -\d+$/);
   });
 
+  it('ends a command when its caller says that its time is over, and keeps the output so far', async () => {
+    const { engine, calls } = scriptEngine(folder);
+    const box = await openBox(engine, options);
+    const over = new AbortController();
+    const running = box.exec(shell('echo first; sleep 5'), { ...limits, seconds: null, limit: over.signal });
+    setTimeout(() => over.abort(), 300);
+    expect(await running).toMatchObject({ status: null, output: 'first\n', isOutOfTime: true });
+    expect(calls().at(-2)).toMatch(/kill -9 -\d+$/);
+  });
+
   it('distinguishes a command that killed its shell from an engine that broke off', async () => {
     const { engine, on } = scriptEngine(folder);
     const box = await openBox(engine, options);

@@ -18,6 +18,8 @@ export type ExecOptions = {
   readonly stdin?: string;
   /** The time limit of the command. Null: no limit. */
   readonly seconds: number | null;
+  /** Ends the command as its time limit would, and the output so far is kept. For limits that may change while it runs. */
+  readonly limit?: AbortSignal | undefined;
   /** The middle of a longer output is left out. */
   readonly outputCharacters: number;
   readonly signal?: AbortSignal | undefined;
@@ -52,7 +54,7 @@ export async function execInBox(
   command: readonly string[],
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const { stdin, seconds, outputCharacters, signal } = options;
+  const { stdin, seconds, limit, outputCharacters, signal } = options;
   signal?.throwIfAborted();
   const mark = `box-${randomUUID()}`;
   const client = spawnClient(engine, execArguments(box, command, options, mark), {
@@ -65,17 +67,18 @@ export async function execInBox(
   const report = watchReport(mark);
   let isOutOfTime = false;
   let timer: NodeJS.Timeout | undefined;
-  const limit = (): void => {
-    if (seconds === null) return;
-    timer = setTimeout(() => {
-      isOutOfTime = true;
-      client.kill('SIGKILL');
-    }, seconds * 1000);
+  const end = (): void => {
+    isOutOfTime = true;
+    client.kill('SIGKILL');
+  };
+  limit?.addEventListener('abort', end, { once: true });
+  const startTimer = (): void => {
+    if (seconds !== null) timer = setTimeout(end, seconds * 1000);
   };
   client.stderr.setEncoding('utf8').on('data', (text: string) => {
     const had = report.pid;
     report.read(text);
-    if (had === undefined && report.pid !== undefined) limit();
+    if (had === undefined && report.pid !== undefined) startTimer();
     if (report.status !== undefined) setTimeout(() => client.kill('SIGKILL'), drainMs).unref();
   });
   const starting = setTimeout(() => report.pid === undefined && client.kill('SIGKILL'), startSeconds * 1000);
@@ -83,6 +86,7 @@ export async function execInBox(
   const exit = await exitOf(client);
   clearTimeout(timer);
   clearTimeout(starting);
+  limit?.removeEventListener('abort', end);
   const isAborted = stop() === 'aborted';
   if ((isOutOfTime || isAborted) && report.pid !== undefined) await killGroup(engine, box, report.pid);
   signal?.throwIfAborted();

@@ -14,6 +14,7 @@ it('gives a program in an environment its model and its task, and nothing of thi
   const { tuner } = openScriptedEpisode({ replies: [], endpointHost });
   const orders: Order[] = [];
   const session: Partial<Session> = {
+    observation: { text: 'Repair it.' },
     connect: async (endpoint) => ({ ...endpoint, baseUrl: 'http://127.0.0.1:4711/v1' }),
     run: async (order) => {
       orders.push(order);
@@ -37,4 +38,26 @@ it('gives a program in an environment its model and its task, and nothing of thi
     '/logs/agent/home/query.txt': 'Repair it.',
     '/logs/agent/home/codex/config.toml': expect.stringContaining('base_url = "http://127.0.0.1:4711/v1"'),
   });
+});
+
+it('runs the program once for each step of a task', async () => {
+  const endpointHost = { open: () => ({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'key', model: 'm' }) };
+  const { tuner } = openScriptedEpisode({ replies: [], endpointHost });
+  const queries: unknown[] = [];
+  const session: Partial<Session> = {
+    observation: { text: 'Repair it.', data: { steps: 2 } },
+    connect: async (endpoint) => endpoint,
+    run: async ({ command, env }) => {
+      queries.push([command[1], env?.['AJET_QUERY']]);
+      return { status: queries.length, output: '', isOutOfTime: false };
+    },
+    step: async () => ({ observation: { text: 'Test it.' }, reward: 1, isDone: queries.length === 2 }),
+  };
+  const work = createInsideWorkflow({ command: 'codex', args: ['{query}'] });
+  const output = await work(task, { ...tuner, openEnvironment: async () => session as Session });
+  expect(queries).toEqual([
+    ['Repair it.', 'Repair it.'],
+    ['Test it.', 'Test it.'],
+  ]);
+  expect(output).toEqual({ metadata: { exit_code: 2, answer: '' } });
 });

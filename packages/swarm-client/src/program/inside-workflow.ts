@@ -1,5 +1,6 @@
-import type { Task, WorkflowOutput } from '@agentjet/core';
+import { isJsonObject, type JsonObject, type Task, type WorkflowOutput } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
+import type { Observation, ProgramResult } from '@agentjet/rollout/inputs';
 import { programHome } from './program-home.js';
 import type { ProgramWorkflowOptions } from './program-workflow.js';
 import { describeTask, fillArguments } from './task-arguments.js';
@@ -22,14 +23,25 @@ export function createInsideWorkflow({
 ) => Promise<WorkflowOutput> {
   return async (task, tuner) => {
     const session = await tuner.openEnvironment(task);
-    const endpoint = await session.connect(tuner.asOpenAIEndpoint({ agentName }));
     const { episodeId, attempt } = tuner;
-    const written = describeTask(task, home);
-    const { variables, files } = programHome({ episodeId, attempt, task, written, endpoint, home });
-    const given = fillArguments(args, task, written);
-    const { status, output, isOutOfTime } = await session.run({ command: [command, ...given], env: variables, files });
-    return {
-      metadata: { exit_code: status, answer: output.trim().slice(-8000), ...(isOutOfTime && { out_of_time: true }) },
-    };
+    for (let present = task; ; ) {
+      const endpoint = await session.connect(tuner.asOpenAIEndpoint({ agentName }));
+      const written = describeTask(present, home);
+      const { variables, files } = programHome({ episodeId, attempt, task: present, written, endpoint, home });
+      const given = fillArguments(args, present, written);
+      const result = await session.run({ command: [command, ...given], env: variables, files });
+      const next = hasSteps(session.observation) ? await session.step('') : { isDone: true };
+      if (next.isDone || !('observation' in next)) return { metadata: describeResult(result) };
+      present = { ...task, mainQuery: next.observation.text };
+    }
   };
 }
+
+/** A task of several steps says so in its first observation. The program runs once for each. */
+const hasSteps = ({ data }: Observation): boolean => isJsonObject(data) && typeof data['steps'] === 'number';
+
+const describeResult = ({ status, output, isOutOfTime }: ProgramResult): JsonObject => ({
+  exit_code: status,
+  answer: output.trim().slice(-8000),
+  ...(isOutOfTime && { out_of_time: true }),
+});
