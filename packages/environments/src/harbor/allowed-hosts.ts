@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Returns the entries in lower case. Calls `refuse` for anything that is no host, such as a URL or a port. */
+/** Returns the entries in lower case. Calls `refuse` for anything else, such as a URL or a port. */
 export function normalizeHosts(hosts: readonly string[], refuse: (what: string) => never): readonly string[] {
   return hosts.map((given) => {
     const host = given.trim().toLowerCase().replace(/\.$/, '');

@@ -11,8 +11,6 @@ export type HarborOptions = HarborSettings & {
   readonly engine: BoxEngine;
   /** Refuses tasks whose verifier shares the machine of the agent. */
   readonly requireSeparateVerifier: boolean;
-  /** The longest life of a box whose task has no time limit for the agent. */
-  readonly lifeSeconds: number;
 };
 
 /** Opens boxes for tasks of Harbor's format. The folder of a task is in `metadata.harbor.folder`. */

@@ -24,6 +24,7 @@ const settings: HarborSettings = {
   countModelTime: false,
   commandSeconds: 60,
   outputCharacters: 1000,
+  lifeSeconds: 1000,
   onNotice: () => undefined,
 };
 
@@ -188,6 +189,22 @@ describe('a program in the box', () => {
       new Promise((resolve) => limit?.addEventListener('abort', () => resolve(ended)));
     const session = await openSession(box, '[agent]\ntimeout_sec = 0.01');
     expect(await session.run({ command: ['a'] })).toEqual({ status: null, output: 'half', isOutOfTime: true });
+    await expect(session.run({ command: ['a'] })).rejects.toMatchObject({ code: 'time_over' });
+  });
+
+  it('is ended with the life of its box, even if it keeps a call of its model running', async () => {
+    const box = new MemoryBox();
+    const ended = { status: null, output: '', isOutOfTime: true, hasReported: false };
+    box.exec = (_command, { limit }) =>
+      new Promise((resolve) => limit?.addEventListener('abort', () => resolve(ended)));
+    box.forward = async () => ({ port: 9, broken: new Promise(() => undefined), close: () => undefined });
+    const session = await openSession(box, '', { lifeSeconds: 0.2 });
+    const openRoute = (clock: { begin(): unknown }) => {
+      clock.begin();
+      return { accept: () => undefined, close: () => undefined };
+    };
+    await session.connect({ baseUrl: 'u', apiKey: 'k', model: 'm', openRoute });
+    expect(await session.run({ command: ['a'] })).toMatchObject({ isOutOfTime: true });
     await expect(session.run({ command: ['a'] })).rejects.toMatchObject({ code: 'time_over' });
   });
 

@@ -29,6 +29,8 @@ export type HarborSettings = {
   readonly commandSeconds: number;
   /** The longest result of a tool, in characters. */
   readonly outputCharacters: number;
+  /** The longest time of one step, including waiting for models. A task with a longer limit has that one. */
+  readonly lifeSeconds: number;
   readonly onNotice: (message: string) => void;
 };
 
@@ -108,12 +110,12 @@ export class HarborSession implements Session {
 
   /** Runs a program as the agent. The time in which it waits for the model counts only if the settings say so. */
   run = async (order: ProgramOrder): Promise<ProgramResult> => {
-    const secondsLeft = this.#requireTime();
-    const { countModelTime, outputCharacters } = this.#settings;
+    this.#requireTime();
+    const { outputCharacters } = this.#settings;
     const beganAt = performance.now();
-    const waitedBefore = this.#routes.waitedMs();
-    const spentMs = (): number =>
-      performance.now() - beganAt - (countModelTime ? 0 : this.#routes.waitedMs() - waitedBefore);
+    const routes = this.#routes;
+    const waitedBefore = routes.waitedMs();
+    const spentMs = (): number => performance.now() - beganAt - (routes.waitedMs() - waitedBefore);
     try {
       return await asOutage(this.#engine.name, () =>
         Promise.race([
@@ -122,7 +124,7 @@ export class HarborSession implements Session {
             outputCharacters,
             user: this.#step.agent.user,
             env: this.#network?.env ?? {},
-            msLeft: secondsLeft === null ? null : () => secondsLeft * 1000 - spentMs(),
+            msLeft: () => this.#secondsLeft(spentMs()) * 1000,
             signal: this.#over.signal,
           }),
           this.#routes.broken,
@@ -207,11 +209,11 @@ export class HarborSession implements Session {
   }
 
   /** Returns the time that the agent has left. Throws EnvironmentError if the session or this time is over. */
-  #requireTime(): number | null {
+  #requireTime(): number {
     this.#requireOpen();
     if (this.#isDone) throw isOver(this.#task);
     const secondsLeft = this.#secondsLeft();
-    if (secondsLeft !== null && secondsLeft <= 0) throw timeIsOver(this.#task, this.#step);
+    if (secondsLeft <= 0) throw timeIsOver(this.#task, this.#step);
     return secondsLeft;
   }
 
@@ -219,11 +221,17 @@ export class HarborSession implements Session {
     if (this.#closing !== undefined || this.#verdict !== undefined) throw isOver(this.#task);
   }
 
-  #secondsLeft(): number | null {
+  /**
+   * A program could keep a model call running and pause its time for ever, so waiting for models is limited, too: by the
+   * life of a box.
+   */
+  #secondsLeft(runningMs = 0): number {
     const { seconds } = this.#step.agent;
-    if (seconds === null) return null;
-    const spent = this.#settings.countModelTime ? performance.now() - this.#beganAt : this.#spentMs;
-    return seconds - spent / 1000;
+    const passed = (performance.now() - this.#beganAt) / 1000;
+    const ofLife = Math.max(this.#settings.lifeSeconds, seconds ?? 0) - passed;
+    if (seconds === null) return ofLife;
+    const spent = this.#settings.countModelTime ? passed : (this.#spentMs + runningMs) / 1000;
+    return Math.min(seconds - spent, ofLife);
   }
 }
 
@@ -239,5 +247,5 @@ const isOver = ({ name }: HarborTask): EnvironmentError =>
 const timeIsOver = ({ name }: HarborTask, { agent }: HarborStep): EnvironmentError =>
   new EnvironmentError(
     'time_over',
-    `The agent's ${agent.seconds} s for task ${name} are over (agent.timeout_sec). The task is scored as it is.`,
+    `The agent's ${agent.seconds === null ? 'time' : `${agent.seconds} s`} for task ${name} is over (agent.timeout_sec, environment.harbor.box_life). The task is scored as it is.`,
   );

@@ -38,7 +38,7 @@ export async function enterNetwork(box: Box, network: HarborNetwork, taskName: s
   return { env: proxyVariables(`http://127.0.0.1:${port.port}`), broken, close };
 }
 
-/** Programs read these names in small or in capital letters. Node reads them only if it is told so. */
+/** Programs read these names in small or in capital letters. Node reads them only with NODE_USE_ENV_PROXY. */
 function proxyVariables(proxy: string): Readonly<Record<string, string>> {
   const direct = '127.0.0.1,localhost';
   const variables = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: direct };

@@ -26,7 +26,7 @@ export const harbor = defineEnvironment({
     box_life: setting(
       z.number().positive().max(1_000_000),
       14_400,
-      'seconds after which a box ends by itself, if the task has no time limit that includes the model',
+      'most seconds for an agent, including its waiting for the model; a longer limit in task.toml goes before it',
     ),
   }),
   async open({ engine, commandTimeout, outputChars, boxLife, ...section }) {

@@ -10,8 +10,8 @@ export type ProgramPlace = {
   /** Variables of the network. Those of the program replace them. */
   readonly env: Readonly<Record<string, string>>;
   readonly outputCharacters: number;
-  /** The time that the program has left, in ms. It pauses while time does not count. Null: no limit. */
-  readonly msLeft: (() => number) | null;
+  /** The time that the program has left, in ms. It pauses while time does not count. */
+  readonly msLeft: () => number;
   readonly signal: AbortSignal;
 };
 
@@ -33,7 +33,7 @@ export async function runInBox(
     if (status !== 0) throw refused(`The file ${file} cannot be written: ${output.trim() || `exit code ${status}`}.`);
   }
   const limit = new AbortController();
-  const stop = msLeft === null ? () => undefined : endWhenOver(msLeft, limit);
+  const stop = endWhenOver(msLeft, limit);
   try {
     const input = stdin === undefined ? {} : { stdin };
     const given = { ...common, ...input, env: { ...usual, ...env }, seconds: null, signal };

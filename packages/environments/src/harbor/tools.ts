@@ -14,8 +14,8 @@ export type ToolPlace = {
   readonly outputCharacters: number;
   /** The longest time of one command. */
   readonly commandSeconds: number;
-  /** The time that the agent has left. Null: no limit. */
-  readonly secondsLeft: number | null;
+  /** The time that the agent has left. */
+  readonly secondsLeft: number;
   readonly signal: AbortSignal;
 };
 
@@ -79,9 +79,7 @@ async function runBash(args: Args, place: ToolPlace): Promise<ToolResult> {
     throw wrong('timeout', asked, 'a positive number');
   const seconds = Math.min(place.commandSeconds, asked ?? Infinity);
   const result = await exec([place.shell, '-c', command], place, { seconds });
-  const ended = result.isOutOfTime
-    ? [`[The command was ended after ${Math.min(seconds, place.secondsLeft ?? Infinity)} s.]`]
-    : [];
+  const ended = result.isOutOfTime ? [`[The command was ended after ${Math.min(seconds, place.secondsLeft)} s.]`] : [];
   const status =
     result.status === 0 || result.isOutOfTime
       ? []
@@ -123,7 +121,7 @@ function exec(
     env,
     outputCharacters,
     signal,
-    seconds: Math.min(seconds, secondsLeft ?? Infinity),
+    seconds: Math.min(seconds, secondsLeft),
     ...(stdin !== undefined && { stdin }),
   });
 }

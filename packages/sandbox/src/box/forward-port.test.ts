@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
 import { scriptEngine } from '../testing/scripted-engine.js';
 import { openBox } from './box.js';
@@ -74,6 +75,30 @@ describe.skipIf(process.platform === 'win32')('a port of a box', () => {
     await expect.poll(() => numOpen).toBeGreaterThan(1);
     expect(numOpen).toBe(2);
     port.close();
+  });
+
+  it('reads no more than it can pass on', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, { image: 'i', networks: ['none'], lifeSeconds: 60 });
+    const piece = `printf '\\000\\000\\000\\001\\000\\000\\200\\000'; head -c 32768 /dev/zero`;
+    on('exec', [`printf '\\000\\000\\000\\000\\000\\000\\000\\0017'`, `while ${piece}; do :; done`].join('\n'));
+    const streams: Duplex[] = [];
+    const port = await box.forward((opened) => void streams.push(opened));
+    await expect.poll(() => streams[0]?.readableLength ?? 0, { timeout: 20_000 }).toBeGreaterThan(16 * 2 ** 20);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const [stream] = streams;
+    expect(stream?.readableLength).toBeLessThan(17 * 2 ** 20);
+    let read = 0;
+    stream?.on('data', (bytes: Buffer) => (read += bytes.length));
+    await expect.poll(() => read, { timeout: 20_000 }).toBeGreaterThan(18 * 2 ** 20);
+    port.close();
+  });
+
+  it('breaks if a program in the box takes the place of the forwarder', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, { image: 'i', networks: ['none'], lifeSeconds: 60 });
+    on('exec', `printf '\\000\\000\\000\\000\\000\\000\\000\\0017\\000\\000\\000\\001\\377\\377\\377\\377'; exec cat`);
+    await expect((await box.forward(accept)).broken).rejects.toThrow('broke off');
   });
 
   it('needs a language in the image', async () => {

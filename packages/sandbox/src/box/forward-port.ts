@@ -17,6 +17,9 @@ export class NoLanguage extends SandboxError {}
 
 const startSeconds = 60;
 
+/** More than this is not read from the box before the receivers of its connections have read what arrived. */
+const mostHeldBytes = 16 * 2 ** 20;
+
 type Client = ReturnType<typeof spawnClient>;
 
 /** Waits until the forwarder that `client` runs listens. Calls `accept` with each connection. */
@@ -27,10 +30,17 @@ export async function forwardPort(client: Client, accept: (stream: Duplex) => vo
   let isClosed = false;
   let said = '';
   client.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
+  const isFull = (): boolean => [...open].reduce((sum, { readableLength }) => sum + readableLength, 0) > mostHeldBytes;
+  const resume = (): void => {
+    if (client.stdout.isPaused() && !isFull()) client.stdout.resume();
+  };
   const openStream = (id: number, stream: FramedStream): void => {
     streams.set(id, stream);
     open.add(stream);
-    stream.once('close', () => open.delete(stream));
+    stream.once('close', () => {
+      open.delete(stream);
+      resume();
+    });
     accept(stream);
   };
   const started = new Promise<number>((resolve) =>
@@ -38,10 +48,10 @@ export async function forwardPort(client: Client, accept: (stream: Duplex) => vo
       if (id === 0) return resolve(Number(bytes.toString()));
       let stream = streams.get(id);
       if (stream === undefined && bytes.length > 0) {
-        stream = new FramedStream(id, client.stdin);
+        stream = new FramedStream(id, client.stdin, resume);
         openStream(id, stream);
       }
-      stream?.push(bytes.length === 0 ? null : bytes);
+      if (stream?.push(bytes.length === 0 ? null : bytes) === false && isFull()) client.stdout.pause();
       if (bytes.length === 0) streams.delete(id);
     }),
   );
@@ -69,18 +79,21 @@ export async function forwardPort(client: Client, accept: (stream: Duplex) => vo
 }
 
 const headBytes = 8;
+/** Forwarders send much shorter frames. A program in the box that writes longer ones has taken the place of a forwarder. */
+const mostFrameBytes = 2 ** 20;
 
-function readFrames({ stdout }: Client, onFrame: (id: number, bytes: Buffer) => void): void {
+function readFrames(client: Client, onFrame: (id: number, bytes: Buffer) => void): void {
   let parts: Buffer[] = [];
   let held = 0;
   let wanted = headBytes;
-  stdout.on('data', (chunk: Buffer) => {
+  client.stdout.on('data', (chunk: Buffer) => {
     parts.push(chunk);
     held += chunk.length;
     if (held < wanted) return;
     let rest = Buffer.concat(parts);
     for (wanted = headBytes; rest.length >= headBytes; wanted = headBytes) {
       wanted = headBytes + rest.readUInt32BE(4);
+      if (wanted > headBytes + mostFrameBytes) return void client.kill('SIGKILL');
       if (rest.length < wanted) break;
       onFrame(rest.readUInt32BE(0), rest.subarray(headBytes, wanted));
       rest = rest.subarray(wanted);
@@ -94,16 +107,19 @@ function readFrames({ stdout }: Client, onFrame: (id: number, bytes: Buffer) => 
 class FramedStream extends Duplex {
   readonly #id: number;
   readonly #out: Writable;
+  readonly #onRead: () => void;
   #hasSentLast = false;
 
-  constructor(id: number, out: Writable) {
+  constructor(id: number, out: Writable, onRead: () => void) {
     super({ allowHalfOpen: true });
     this.#id = id;
     this.#out = out;
+    this.#onRead = onRead;
   }
 
+  /** Frames are pushed as they arrive, unless too much is unread. */
   override _read(): void {
-    // frames are pushed as they arrive
+    this.#onRead();
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
