@@ -127,6 +127,11 @@ longIt('evaluates a checkpoint, and shows a run and an episode', async () => {
     expect(question).toMatch(/^Say \d+$/);
     expect([typeof answered, typeof began]).toEqual(['string', 'string']);
   }
+  const { question: words = '' } = episodes[0] ?? {};
+  const found = await runAjet(folder, ['inspect', run, '--step', '1', '--find', String(words).toUpperCase(), '--json']);
+  const told = JSON.parse(found.stdout) as { readonly episodes: readonly Row[] };
+  expect(told.episodes).toContainEqual(episodes[0]);
+  expect(told.episodes.every(({ question }) => String(question).includes(String(words)))).toBe(true);
   const one = await runAjet(folder, ['inspect', run, String(episode), '--json']);
   expect(JSON.parse(one.stdout)).toMatchObject({ episode_id: episode, question: expect.stringMatching(/^Say \d+$/) });
   const both = await runAjet(folder, ['inspect', run, String(episode), '--failed']);

@@ -10,6 +10,7 @@ export type InspectFlags = {
   readonly step?: string;
   readonly kind?: string;
   readonly phase?: 'train' | 'evaluation';
+  readonly find?: string;
   readonly sort?: 'reward' | 'seconds' | 'tokens';
   readonly beforeAfter?: boolean;
   readonly json?: boolean;
@@ -29,6 +30,7 @@ export function addInspect(program: Command, setExitCode: (code: number) => void
     .option('--step <number>', 'the same for the episodes of a step; an evaluation before training is step 0')
     .option('--kind <name>', 'the same for a kind of task; trainer_common.report_by names the field')
     .addOption(new Option('--phase <name>', 'the same for one phase').choices(['train', 'evaluation']))
+    .option('--find <words>', 'the same for episodes whose question, answers, reason or errors contain the words')
     .addOption(
       new Option('--sort <order>', 'lowest reward or most seconds or tokens first').choices([
         'reward',

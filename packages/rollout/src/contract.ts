@@ -237,6 +237,8 @@ export type CallCounts = {
   /** Results of tools that the agent sent, and those of them that report an error. Absent if there were none. */
   readonly toolResults?: number;
   readonly toolErrors?: number;
+  /** The beginning of the first of these errors, at most 200 characters. */
+  readonly firstToolError?: string;
   /** Answers that are not JSON or do not match the schema, although responseFormat asked for it. */
   readonly malformedJson: number;
 };

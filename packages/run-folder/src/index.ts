@@ -4,7 +4,7 @@ export { addDraws, drawsOf, type Draw, type Draws } from './draws.js';
 export { toSampleRecord, type EpisodeRecord, type RecordedEpisode, type SampleRecord } from './episode-record.js';
 export type { EpisodeIndex } from './episode-index/episode-index.js';
 export type { RecordKeys } from './episode-index/record-keys.js';
-export { toEpisodeOutcome, type OutcomeInWords } from './episode-index/episode-outcome.js';
+export { saysWords, toEpisodeOutcome, type OutcomeInWords } from './episode-index/episode-outcome.js';
 export type { EpisodeRow } from './episode-index/episode-row.js';
 export { describeFileError } from './file-error.js';
 export type { MetricsLine, MetricsRecord } from './metrics-record.js';

@@ -12,6 +12,7 @@ import {
   type OutcomeLayout,
   type ShownOutcome,
 } from '@agentjet/inspect';
+import { saysWords } from '@agentjet/run-folder';
 import { createOutput } from '../output.js';
 import type { InspectFlags } from '../inspect-program.js';
 
@@ -28,14 +29,17 @@ export async function showOutcomes(run: string, flags: InspectFlags): Promise<vo
   const { writeLine, writeJson } = createOutput(flags);
   const layout = layoutOf(process.stdout);
   const shown: ShownOutcome[] = [];
+  let count = 0;
   for (const row of rows) {
     const outcome = await reader.read(row);
+    if (flags.find !== undefined && !saysWords(outcome.outcome, flags.find)) continue;
+    count++;
     if (flags.json === true) shown.push(outcome);
     else for (const line of [...formatOutcome(outcome, layout), '']) writeLine(line);
   }
   const place = selection.step === undefined ? '' : ` of step ${selection.step}`;
   const phase = selection.phase === undefined ? '' : `${selection.phase === 'train' ? 'training' : 'evaluation'} `;
-  writeLine(`${rows.length} of ${seen} ${phase}episodes${place}`);
+  writeLine(`${count} of ${seen} ${phase}episodes${place}`);
   writeJson({
     run_dir: run,
     episodes: shown.map(({ row, outcome }) => ({ ...row, ...outcome })),

@@ -10,8 +10,16 @@ export type OutcomeLayout = {
   readonly width: number;
 };
 
-const labels = ['question', 'expected', 'answered', 'reason', 'error'] as const;
-const labelWidth = 2 + Math.max(...labels.map(({ length }) => length)) + 2;
+const labels = {
+  question: 'question',
+  expected: 'expected',
+  answered: 'answered',
+  first_tool_error: 'tool',
+  first_swallowed_error: 'call',
+  reason: 'reason',
+  error: 'error',
+} as const satisfies Readonly<Record<keyof OutcomeInWords, string>>;
+const labelWidth = 2 + Math.max(...Object.values(labels).map(({ length }) => length)) + 2;
 /** A narrower terminal wraps its own lines. */
 const leastWidth = 20;
 
@@ -24,8 +32,8 @@ export function formatOutcome({ row, outcome }: ShownOutcome, layout: OutcomeLay
 
 /** Formats the fields of an outcome that are known, each with its label. */
 function formatFields(outcome: OutcomeInWords, layout: OutcomeLayout): readonly string[] {
-  return labels.flatMap((label) => {
-    const text = outcome[label];
+  return (Object.keys(labels) as (keyof OutcomeInWords)[]).flatMap((name) => {
+    const [label, text] = [labels[name], outcome[name]];
     return text === undefined ? [] : formatField(label, text, layout);
   });
 }

@@ -44,7 +44,7 @@ type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatR
  */
 export class CallLedger {
   readonly #counts = { ...noCalls };
-  readonly #tools = { results: 0, errors: 0 };
+  readonly #tools: { results: number; errors: number; firstError?: string } = { results: 0, errors: 0 };
   readonly #nextIndex = new Map<string, number>();
   readonly #answers = new Map<string, KeptAnswer>();
   /** Keys of finished answers, the oldest first. */
@@ -126,8 +126,12 @@ export class CallLedger {
   }
 
   get counts(): CallCounts {
-    const { results: toolResults, errors: toolErrors } = this.#tools;
-    return { ...this.#counts, ...(toolResults > 0 && { toolResults, toolErrors }) };
+    const { results: toolResults, errors: toolErrors, firstError } = this.#tools;
+    return {
+      ...this.#counts,
+      ...(toolResults > 0 && { toolResults, toolErrors }),
+      ...(firstError !== undefined && { firstToolError: firstError }),
+    };
   }
 
   /** Returns the number of the agent's next call: 0, 1, 2, and so on. */
@@ -178,9 +182,10 @@ export class CallLedger {
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
     this.#counts.malformedArguments += toolCalls.filter((call) => isMalformed(call, tools.get(call.name))).length;
     this.#counts.unknownTools += toolCalls.filter((call) => !tools.has(call.name)).length;
-    const { results, errors } = countToolResults(request);
+    const { results, errors, firstError } = countToolResults(request);
     this.#tools.results += results;
     this.#tools.errors += errors;
+    if (firstError !== undefined) this.#tools.firstError ??= firstError;
     this.#counts.malformedJson += Number(
       toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content),
     );

@@ -24,11 +24,15 @@ it.each([
   ['', 0],
   ['The page lists 404 errors of the year 1999.', 0],
 ])('the result of a tool %j has %i errors', (content, errors) => {
-  expect(countToolResults({ messages: [call, result(content)] })).toEqual({ results: 1, errors });
+  expect(countToolResults({ messages: [call, result(content)] })).toEqual({
+    results: 1,
+    errors,
+    ...(errors > 0 && { firstError: content }),
+  });
 });
 
 it('counts only the results after the last answer, because earlier ones were counted before', () => {
   const messages = [call, result('Error: a'), call, result('1'), result('Error: b')];
-  expect(countToolResults({ messages })).toEqual({ results: 2, errors: 1 });
+  expect(countToolResults({ messages })).toEqual({ results: 2, errors: 1, firstError: 'Error: b' });
   expect(countToolResults({ messages: [{ role: 'user', content: 'Error: c' }] })).toEqual({ results: 0, errors: 0 });
 });

@@ -10,14 +10,20 @@ const saysUnavailable =
 /** An error is reported at the beginning. A page that a tool has read may speak of errors later. */
 const numRead = 200;
 
-export type ToolResults = { readonly results: number; readonly errors: number };
+export type ToolResults = {
+  readonly results: number;
+  readonly errors: number;
+  /** The beginning of the first result that reports an error. */
+  readonly firstError?: string;
+};
 
 /** Counts the results of tools after the last answer in a request, and those that report an error. */
 export function countToolResults({ messages }: Pick<ChatRequest, 'messages'>): ToolResults {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   const fresh = messages.slice(last + 1).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
   const errors = fresh.map((text) => text.slice(0, numRead)).filter(isError);
-  return { results: fresh.length, errors: errors.length };
+  const [firstError] = errors;
+  return { results: fresh.length, errors: errors.length, ...(firstError !== undefined && { firstError }) };
 }
 
 const isError = (text: string): boolean =>

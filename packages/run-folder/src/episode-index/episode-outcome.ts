@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { isJsonObject, valueAtPath, type JsonObject } from '@agentjet/core';
 import type { RecordKeys } from './record-keys.js';
 
 /** The question of an episode, the expected answer, and the result, in words. A missing key was not recorded. */
@@ -13,6 +13,10 @@ export type OutcomeInWords = {
   readonly reason?: string;
   /** Why the episode failed. */
   readonly error?: string;
+  /** The first result of a tool that reports an error. */
+  readonly first_tool_error?: string;
+  /** Why the first model call failed whose error the agent took for a result. */
+  readonly first_swallowed_error?: string;
 };
 
 /** Fields of task metadata that usually contain the right answer. The most specific names come first. */
@@ -56,7 +60,18 @@ export function toEpisodeOutcome(
     answered: toText(returned) ?? toText(answer),
     reason: toText(reason),
     error: isJsonObject(error) ? toText(error['message']) : undefined,
+    first_tool_error: toText(valueAtPath(fields, ['calls', 'firstToolError'])),
+    first_swallowed_error: firstMessage(fields['swallowed_errors']),
   });
+}
+
+/** Whether a text of an outcome contains these words, in capitals or not. */
+export const saysWords = (outcome: OutcomeInWords, words: string): boolean =>
+  Object.values(outcome).some((text) => text.toLowerCase().includes(words.toLowerCase()));
+
+function firstMessage(errors: unknown): string | undefined {
+  const [first] = Array.isArray(errors) ? (errors as readonly unknown[]) : [];
+  return isJsonObject(first) ? toText(first['message']) : undefined;
 }
 
 function expectedIn(task: unknown, taskField: string | undefined): unknown {

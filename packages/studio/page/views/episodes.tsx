@@ -73,8 +73,8 @@ function Filters({ store, version }: { readonly store: EpisodeStore; readonly ve
       {!source.current.isExport && (
         <input
           type="search"
-          placeholder="Search questions and answers"
-          aria-label="Search questions and answers"
+          placeholder="Search questions, answers, errors"
+          aria-label="Search questions, answers, reasons and errors"
           value={query['find'] ?? ''}
           onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
         />
@@ -241,6 +241,7 @@ type RowProps = {
 
 function Row({ run, store, row, index, start, outcome, isChosen }: RowProps) {
   const { question, expected = '–', answered, reason, error } = outcome ?? {};
+  const toolError = outcome?.first_tool_error ?? outcome?.first_swallowed_error;
   const id = store.id[row] ?? '';
   return (
     <div
@@ -273,7 +274,7 @@ function Row({ run, store, row, index, start, outcome, isChosen }: RowProps) {
         <Troubles toolErrors={store.toolErrors[row] ?? 0} refused={store.refused[row] ?? 0} />
       </div>
       <div role="cell" class="c-reason">
-        {outcome !== undefined && <Words text={error ?? reason ?? '–'} />}
+        {outcome !== undefined && <Words text={error ?? reason ?? toolError ?? '–'} />}
       </div>
       <div role="cell" class="c-kind">
         <Words text={store.kind[row] || '–'} />

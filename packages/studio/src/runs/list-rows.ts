@@ -4,16 +4,25 @@ import type { StudioRun } from './studio-run.js';
 
 const maxRows = 200;
 
+/** Reads the step of a query. Undefined for all steps. */
+export const toStep = (text = ''): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
+
 /** Returns episodes as objects, with question and answer. The filter has the form of the page's address. */
-export async function listRows(run: StudioRun, filter: EpisodeFilter & { readonly limit?: string }): Promise<object> {
+export async function listRows(
+  run: StudioRun,
+  filter: EpisodeFilter & { readonly limit?: string; readonly find?: string },
+): Promise<object> {
   const store = await readStore(run);
-  const found = selectRows(store, filter);
+  const words = filter.find ?? '';
+  const searched = words === '' ? undefined : await run.search(words, toStep(filter.step));
+  const found = selectRows(store, filter, searched && new Set(searched.refs));
   const limit = Math.min(maxRows, Number(filter.limit ?? 50) || 50);
   const rows = Array.from(found.subarray(0, limit));
   const outcomes = await run.outcomes(rows.map((row) => store.refOf(row)));
   return {
     found: found.length,
     of: store.length,
+    ...(searched?.isCut === true && { searched: 'only the newest episodes' }),
     rows: rows.map((row) => ({ ...describeRow(store, row), ...outcomes[store.refOf(row)] })),
   };
 }

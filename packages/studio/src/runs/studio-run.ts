@@ -6,6 +6,7 @@ import { loadRunTokenizer } from '@agentjet/inspect';
 import {
   isBeingWritten,
   openRunFolder,
+  saysWords,
   toEpisodeOutcome,
   type EpisodeIndex,
   type OutcomeInWords,
@@ -127,16 +128,15 @@ export class StudioRun {
     return Object.fromEntries(found.flat());
   }
 
-  /** Episodes whose question, answers or reasons contain the words, in the order of the table. */
+  /** Episodes whose question, answers, reasons or errors contain the words, in the order of the table. */
   async search(words: string, step: number | undefined): Promise<SearchResult> {
     const { index } = await this.#open();
     const wanted = words.toLowerCase();
     const candidates = (await this.#rows()).filter((row) => step === undefined || row.step === step);
     const refs: string[] = [];
     for (const row of candidates.slice(-maxFound)) {
-      const outcome = (await readOutcome(index, row)) ?? {};
-      const said = [row.episode_id, row.task_id, ...Object.values(outcome)];
-      if (said.some((text) => text.toLowerCase().includes(wanted))) refs.push(`${row.step}.${row.offset}`);
+      const isNamed = [row.episode_id, row.task_id].some((name) => name.toLowerCase().includes(wanted));
+      if (isNamed || saysWords((await readOutcome(index, row)) ?? {}, words)) refs.push(`${row.step}.${row.offset}`);
     }
     return { refs, isCut: candidates.length > maxFound };
   }

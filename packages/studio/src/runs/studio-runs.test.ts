@@ -10,6 +10,7 @@ import {
   writeSyntheticRun,
   type SyntheticRun,
 } from '../testing/write-synthetic-run.js';
+import { listRows } from './list-rows.js';
 import type { StudioRun } from './studio-run.js';
 import { StudioRuns } from './studio-runs.js';
 
@@ -179,6 +180,22 @@ describe('a run that is being written', () => {
 });
 
 describe('what is asked of a run', () => {
+  it('is a search in the errors of tools, which the table of episodes shows too', async () => {
+    const folder = await writeSyntheticRun(shape('asked', 2));
+    const file = path.join(folder.dir, 'episodes', 'step-000002.jsonl');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace('"calls":{', '"calls":{"firstToolError":"HTTP 503: upstream is away",'));
+    await rm(path.join(folder.dir, 'index'), { recursive: true, force: true });
+    const run = await onlyRun();
+    const { refs } = await run.search('UPSTREAM is', undefined);
+    expect(refs).toEqual(['2.0']);
+    expect((await run.search('upstream is', 1)).refs).toEqual([]);
+    expect(await listRows(run, { find: 'upstream is' })).toMatchObject({
+      found: 1,
+      rows: [{ step: 2, first_tool_error: 'HTTP 503: upstream is away' }],
+    });
+  });
+
   it('is the outcome of rows, a search in texts, a group as one tree, and a task in each evaluation', async () => {
     const folder = await writeSyntheticRun(shape('asked', 3));
     await evaluateSynthetic(folder, shape('asked', 3), 2);

@@ -4,7 +4,7 @@ import { compareRuns, findSettingsApart, findTasksApart, maxCompared } from '../
 import { askChat, listChats, parseChat, type TalkServer } from '../remote/chat.js';
 import type { Remote } from '../remote/read-remote.js';
 import { viewSwarm } from '../remote/view-swarm.js';
-import { listRows, viewStep } from '../runs/list-rows.js';
+import { listRows, toStep, viewStep } from '../runs/list-rows.js';
 import type { StudioRuns } from '../runs/studio-runs.js';
 import type { StudioRun } from '../runs/studio-run.js';
 import { streamChanges } from './stream-changes.js';
@@ -39,7 +39,7 @@ const runRoutes: readonly RunRoute[] = [
   },
   {
     route: '/rows',
-    says: 'episodes with question, expected, answered, reward and reason; ?result=success|failure|error|cut|fork|tool-error|refused&step=&task=&kind=&group=&phase=&sort=-reward&limit=50',
+    says: 'episodes with question, expected, answered, reward and reason; ?result=success|failure|error|cut|fork|tool-error|refused&find=<words>&step=&task=&kind=&group=&phase=&sort=-reward&limit=50',
     read: (run, _query, all) => listRows(run, all),
   },
   {
@@ -80,8 +80,6 @@ const runRoutes: readonly RunRoute[] = [
     read: (run, query) => run.outcomes(query('refs').split(',').slice(0, maxRefs)),
   },
 ];
-
-const toStep = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
 
 /** The list of routes, for people and programs that know only the address. */
 export const describeApi = (): object => ({
