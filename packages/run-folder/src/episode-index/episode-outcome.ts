@@ -65,7 +65,7 @@ export function toEpisodeOutcome(
   });
 }
 
-/** Whether a text of an outcome contains these words, in capitals or not. */
+/** Whether one of the fields contains these words, in capitals or not. */
 export const saysWords = (outcome: OutcomeInWords, words: string): boolean =>
   Object.values(outcome).some((text) => text.toLowerCase().includes(words.toLowerCase()));
 
