@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import type { ChatModel, Engine, Sample, Task, TurnReward, Verdict, WorkflowOutput } from '@agentjet/core';
 import type {
   AgentIdentity,
@@ -92,10 +91,16 @@ export type RouteClock = {
   readonly begin: () => () => void;
 };
 
+/** What a route needs of a duplex stream of Node. Agents may have no types of Node, so this package names none. */
+export interface RouteStream {
+  destroy(): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
 /** A way to an endpoint for the agents of one episode, over streams. */
 export interface EndpointRoute {
-  /** Serves HTTP to the client at the other end of the stream. Only keys of this episode are valid. */
-  accept(stream: Duplex): void;
+  /** Serves HTTP to the client at the other end of a duplex stream. Only keys of this episode are valid. */
+  accept(stream: RouteStream): void;
   /** Breaks all connections. */
   close(): void;
 }

@@ -7,7 +7,7 @@ export { SwarmClient, type SwarmClientOptions, type SwarmRunOptions } from './sw
 export type { EndpointAddress } from './endpoint-address.js';
 export { createInsideWorkflow } from './program/inside-workflow.js';
 export { createProgramWorkflow, type ProgramWorkflowOptions } from './program/program-workflow.js';
-export { programsEnded } from './program/spawn-program.js';
+export { programsEnded } from './program/programs-ended.js';
 export { routeModels, type ModelRoute } from './program/route-models.js';
 export { SwarmOperator, type SwarmOperatorOptions } from './swarm-operator.js';
 export type { RunResult, SwarmEvent } from './run/tally.js';

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams as Spawned } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toErrorMessage } from '@agentjet/core';
+import { untilEnded } from './programs-ended.js';
 
 /** How a program ended. */
 export type ProgramEnd = {
@@ -27,18 +28,10 @@ const patienceMs = 3000;
  * The running programs. Each has a separate process group, so it would survive the end of this process. Therefore all
  * are killed when this process exits.
  */
-const running = new Map<ChildProcess, Promise<unknown>>();
+const running = new Set<ChildProcess>();
 const killAll = (): void => {
-  for (const child of running.keys()) signalGroup(child, 'SIGKILL');
+  for (const child of running) signalGroup(child, 'SIGKILL');
 };
-
-/**
- * Resolves once every program that was asked to end has ended. A program that does not end is killed after a few
- * seconds.
- */
-export async function programsEnded(): Promise<void> {
-  await Promise.allSettled(running.values());
-}
 
 /**
  * Runs a program to its end. `input` is text for its standard input, which is then closed. Rejects if the program cannot
@@ -96,9 +89,9 @@ async function withProgram<T>(options: ProgramOptions, use: (child: Spawned) => 
   const child = spawn(command, args, { cwd, env, detached: canGroup, stdio: ['pipe', 'pipe', 'pipe'] });
   const used = watch(child, signal, use);
   if (running.size === 0) process.on('exit', killAll);
-  running.set(child, used);
+  running.add(child);
   try {
-    return await used;
+    return await untilEnded(used);
   } finally {
     running.delete(child);
     if (running.size === 0) process.off('exit', killAll);

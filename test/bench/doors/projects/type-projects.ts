@@ -1,5 +1,5 @@
 import { workspaces } from '../../../../.ci/workspaces.mjs';
-import { packageOf } from '../../../boundaries/find-wrong-import.js';
+import { doorsOfAgents } from '../../../boundaries/doors-of-agents.js';
 import type { DoorProject, Place } from '../door-project.js';
 
 /** Checks the types of projects that import our packages, with `skipLibCheck: false`. */
@@ -46,20 +46,9 @@ export async function solve(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
 export const job = new AgentJetJob().setWorkflow(solve);
 `;
 
-/** Imports all entry points that are wanted. Those for tests need vitest and fast-check. */
-function everyDoor(isWanted: (door: string) => boolean): string {
-  const doors = workspaces()
-    .flatMap(({ doors: each }) => Object.keys(each))
-    .filter(isWanted);
-  return doors.map((door, index) => `import * as door${index} from '${door}';\nvoid door${index};\n`).join('');
-}
-
-/** The packages that people import in agents. The others serve or start programs, and their types need @types/node. */
-const withoutNodeTypes = new Set(
-  'agentjet @agentjet/core @agentjet/rollout @agentjet/swarm-client @agentjet/swarm-wire @agentjet/react @agentjet/openai @agentjet/langgraph @agentjet/anthropic @agentjet/data @agentjet/tokenizer @agentjet/nano @agentjet/micro @agentjet/model-client @agentjet/context-tracker @agentjet/trackers @agentjet/chat-completions @agentjet/traces @agentjet/generation'.split(
-    ' ',
-  ),
-);
+/** Imports all of these entry points. */
+const importAll = (doors: readonly string[]): string =>
+  doors.map((door, index) => `import * as door${index} from '${door}';\nvoid door${index};\n`).join('');
 
 const settings = (compilerOptions: Readonly<Record<string, unknown>>, files: readonly string[]) => ({
   compilerOptions: { strict: true, target: 'esnext', skipLibCheck: false, noEmit: true, types: [], ...compilerOptions },
@@ -95,10 +84,16 @@ type SimpleProject = {
   readonly packages: readonly string[];
 };
 
+const allDoors = workspaces().flatMap(({ doors }) => Object.keys(doors));
+
 const zodMonorepo: DoorProject = {
   name: 'types: a monorepo with zod 3',
   run: async (place) => {
-    const files = { 'agent.ts': agent, 'doors.ts': everyDoor((door) => !/testing$|ai-sdk|openai-agents/.test(door)) };
+    // Entry points for tests need vitest and fast-check.
+    const files = {
+      'agent.ts': agent,
+      'doors.ts': importAll(allDoors.filter((door) => !/testing$|ai-sdk|openai-agents/.test(door))),
+    };
     place.write({
       'package.json': { name: 'repo', private: true, type: 'module', workspaces: ['apps/*'] },
       'apps/one/package.json': { name: 'one', type: 'module', dependencies: { zod: '3.25.76' } },
@@ -167,7 +162,7 @@ export const debugJob = (workflow: string): string => `ajet:
 
 const withoutNode = {
   'agent.ts': agent,
-  'doors.ts': everyDoor((door) => withoutNodeTypes.has(packageOf(door)) && !door.endsWith('/testing')),
+  'doors.ts': importAll(doorsOfAgents.map(({ door }) => door)),
 };
 
 export const typeProjects: readonly DoorProject[] = [
