@@ -11,6 +11,8 @@ export type Program = {
   readonly call: string;
   /** It speaks the Agent Client Protocol, and gets the question as a prompt. */
   readonly isAcp?: boolean;
+  /** Model names of calls that are not the agent's, as `ajet swarm run --untrained` takes them. */
+  readonly untrained?: readonly string[];
 };
 
 const callOf = (name: string, given: object): string =>
@@ -58,6 +60,7 @@ export const acpAgents = {
     args: [],
     call: programs.codex.call,
     isAcp: true,
+    untrained: ['gpt-*'], // it asks such a model for a title after the turn, and its configuration does not change that
   },
 } as const satisfies Readonly<Record<string, Program>>;
 

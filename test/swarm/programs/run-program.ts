@@ -6,7 +6,7 @@ import type { Task, WorkflowOutput } from '@agentjet/core';
 import { LmdbStore } from '@agentjet/ledger';
 import type { Tuner } from '@agentjet/rollout';
 import { createScriptedEngine } from '@agentjet/rollout/testing';
-import { createProgramWorkflow, SwarmClient } from '@agentjet/swarm-client';
+import { createProgramWorkflow, routeModels, SwarmClient } from '@agentjet/swarm-client';
 import { SwarmServer } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';
 import { chatTokenizer, openSteadyModel } from '../../bench/swarm/steady-run.js';
@@ -78,6 +78,7 @@ export async function runProgram(program: Program, bin: string): Promise<Program
         tasks: [task],
         parallel: 1,
         timeoutSeconds: 240,
+        wrapModel: routeModels((program.untrained ?? []).map((pattern) => ({ pattern }))),
         signal: stop.signal,
         onEvent: ({ type }) => {
           if (type === 'episode_ended') stop.abort(); // the batch is never full, so without this the run would wait
