@@ -16,7 +16,7 @@ type Usage = {
 
 export type Ended = Usage & {
   readonly seconds: number;
-  /** The end of its output to stdout. */
+  /** What it wrote to stdout. The last line of `ajet eval --json` lists all tasks, so it is long. */
   readonly output: string;
 };
 
@@ -41,7 +41,7 @@ export async function runNode(
   });
   let errors = '';
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000)));
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
