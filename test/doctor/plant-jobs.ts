@@ -32,6 +32,30 @@ export const sums = (): Data => ({
   validation: problems('validation.jsonl').slice(0, 50),
 });
 
+/** Directions that lead onto ice and closer to the goal. */
+export const waysCloser = (task: Task): readonly string[] =>
+  new FrozenLake(task.metadata['map'] as LakeMap)
+    .describe()
+    .split('\n')
+    .flatMap((line) => (line.endsWith(': ice, closer') ? (line.split(':')[0] ?? []) : []));
+
+/** Lakes whose only way is down, then those whose only way is right, and so on. The evaluation has both kinds. */
+export function lakesInBlocks({ blocks, size }: { readonly blocks: number; readonly size: number }): Data {
+  const { training, validation } = {
+    training: drawLakes('training', { seed: 1, count: 1600 }),
+    validation: drawLakes('evaluation', { seed: 1, count: 200 }),
+  };
+  const only = (way: string, among: readonly Task[]): readonly Task[] =>
+    among.filter((task) => waysCloser(task).join() === way);
+  const kinds = [only('down', training), only('right', training)];
+  const blockAt = (at: number): readonly Task[] =>
+    (kinds[at % 2] ?? []).slice(Math.floor(at / 2) * size, (Math.floor(at / 2) + 1) * size);
+  return {
+    training: Array.from({ length: blocks }, (_, at) => blockAt(at)).flat(),
+    validation: [...only('down', validation).slice(0, 30), ...only('right', validation).slice(0, 30)],
+  };
+}
+
 export const base = (options: JobOptions): AgentJetJob => {
   const {
     model = 'nano',

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '@agentjet/core';
 import { type Task, type WorkflowOutput } from 'agentjet';
+import { stepOnce } from './by-others/short-tasks.js';
 import { otherTemperature } from './other-temperature.js';
 import type { Plant } from './plant.js';
 import {
@@ -17,6 +18,8 @@ import {
   Guess,
   Luck,
   AsksTwice,
+  lakesInBlocks,
+  waysCloser,
 } from './plant-jobs.js';
 
 /** Runs of nano that something keeps from learning. Each plants one cause; everything else is as in the tutorials. */
@@ -244,6 +247,20 @@ export const plants: readonly Plant[] = [
         (output, task) =>
           ({ ...output, reward: (output.reward ?? 0) * (coin(task.taskId) < 0.03 ? 100 : 1) }) as WorkflowOutput,
       ),
+  },
+  {
+    // The file has blocks of two kinds of lakes. With 4e-4 nano learns both. With this rate each block destroys the other kind.
+    name: 'blocks-at-a-high-rate',
+    cause: 'swings',
+    open: (options) =>
+      base({ ...options, steps: 40, rate: 4.5e-3, trainerCommon: { testFreq: 20 } })
+        .setWorkflow(stepOnce)
+        .setJudge((task, output) => {
+          const isSuccess = waysCloser(task).some((way) => way === output.metadata?.['answer']);
+          return { reward: isSuccess ? 1 : 0, isSuccess };
+        })
+        .setData(lakesInBlocks({ blocks: 10, size: 24 }))
+        .setConfig({ taskReader: { shuffle: false } }),
   },
   {
     name: 'five-steps',
