@@ -50,10 +50,11 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     report(`faults: ${JSON.stringify(result)}`);
   }
   if (only.includes('kills')) {
-    const { left, touched } = await killPlayers(numberOption(args, '--kills', 50), 1);
+    const { left, touched, running } = await killPlayers(numberOption(args, '--kills', 50), 1);
     summary['left_after_kills'] = left;
     details['boxes_of_others_touched'] = touched;
-    report(`kills: ${left} boxes left, ${touched} boxes of others touched`);
+    details['boxes_that_ran_when_killed'] = running;
+    report(`kills: ${running} boxes ran, ${left} left, ${touched} of others touched`);
   }
   if (only.includes('overhead')) {
     const overhead = await measureOverhead(numberOption(args, '--sessions', 200));

@@ -7,36 +7,48 @@ import { boxEngines, findBoxEngine, listBoxes, openBox, removeLeftBoxes } from '
 
 /** Kills processes that play episodes, and counts the boxes that remain after the next start. */
 
-const firstMs = 3000;
+const startMs = 300_000;
 const spanMs = 12_000;
 
 export async function killPlayers(
   kills: number,
   seed: number,
-): Promise<{ readonly left: number; readonly touched: number }> {
+): Promise<{ readonly left: number; readonly touched: number; readonly running: number }> {
   const engine = findBoxEngine(boxEngines);
   if (typeof engine === 'string') throw new Error(engine);
   const random = createRandom(seed);
   const others = await openBox(engine, { image: 'localhost/ajet-base:1', networks: ['none'], lifeSeconds: 36_000 });
   let left = 0;
   let touched = 0;
+  let running = 0;
+  const ofPlayers = async (): Promise<readonly string[]> =>
+    (await listBoxes(engine)).map(({ name }) => name).filter((name) => name !== others.name);
   try {
     for (let kill = 0; kill < kills; kill++) {
       const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'player.ts')], {
         stdio: 'inherit',
       });
-      await sleep(firstMs + random.int(spanMs));
+      await untilSome(ofPlayers); // a kill before the first box would show nothing
+      await sleep(random.int(spanMs));
+      running += (await ofPlayers()).length;
       child.kill('SIGKILL');
       await once(child, 'exit');
       await removeLeftBoxes(engine);
       await sleep(2000); // a client of the killed process may still be starting a box
       await removeLeftBoxes(engine);
-      const boxes = (await listBoxes(engine)).map(({ name }) => name);
-      left += boxes.filter((name) => name !== others.name).length;
-      if (!boxes.includes(others.name)) touched++;
+      left += (await ofPlayers()).length;
+      if (!(await listBoxes(engine)).some(({ name }) => name === others.name)) touched++;
     }
   } finally {
     await others.remove();
   }
-  return { left, touched };
+  return { left, touched, running };
+}
+
+async function untilSome(list: () => Promise<readonly string[]>): Promise<void> {
+  const until = performance.now() + startMs;
+  while ((await list()).length === 0) {
+    if (performance.now() > until) throw new Error('The player opened no box in five minutes.');
+    await sleep(200);
+  }
 }

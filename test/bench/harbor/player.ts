@@ -1,6 +1,10 @@
-/** Plays episodes until it is killed. */
+/** Plays episodes until it is killed, or until the benchmark that started it has ended. */
 import { doNothing, openBench, playTask, readTasks, solve } from './play.js';
 
+const { ppid } = process;
+setInterval(() => {
+  if (process.ppid !== ppid) process.exit(1);
+}, 1000).unref();
 const tasks = await readTasks();
 const environment = openBench();
 const play = async (first: number): Promise<void> => {
