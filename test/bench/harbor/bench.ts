@@ -65,6 +65,12 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   return { summary, details, isPart: only.length < parts.length };
 }
 
+/** Every part names the engine. Parts of different engines are not one result. */
+export function joinValues(part: string, values: readonly unknown[]): unknown {
+  if (part === 'engine' && new Set(values).size === 1) return values[0];
+  throw new Error(`The part ${part} has the values ${values.map((value) => JSON.stringify(value)).join(', ')}.`);
+}
+
 function partsOf(args: readonly string[]): readonly Part[] {
   const at = args.indexOf('--only');
   if (at < 0) return parts;
