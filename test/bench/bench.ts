@@ -41,6 +41,15 @@ export function numberOption(args: readonly string[], name: string, fallback: nu
   return value;
 }
 
+/** Returns the text after `name` in args, such as `--only requests`, or undefined if the name is missing. */
+export function textOption(args: readonly string[], name: string, allowed?: readonly string[]): string | undefined {
+  const at = args.indexOf(name);
+  if (at < 0) return undefined;
+  const value = args[at + 1] ?? '';
+  if (value !== '' && !value.startsWith('--') && allowed?.includes(value) !== false) return value;
+  throw new Error(`${name} needs ${allowed?.join(' or ') ?? 'a value'}; it has ${JSON.stringify(value)}.`);
+}
+
 /** Returns the middle value, or the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);

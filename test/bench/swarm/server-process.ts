@@ -18,6 +18,8 @@ type Kind = 'echo' | 'endpoint' | 'swarm' | 'guarded' | 'soak' | 'nano';
  */
 export const nodeFlags = ['--max-semi-space-size=64'];
 
+const ownCheckout = path.resolve(import.meta.dirname, '../../..');
+
 /** A server in a child process. It can be asked for its processor time, and killed. */
 export class ServerProcess {
   readonly url: string;
@@ -36,12 +38,13 @@ export class ServerProcess {
     this.key = key;
   }
 
-  static async start(kind: Kind, dir: string): Promise<ServerProcess> {
-    const root = path.resolve(import.meta.dirname, '../../..');
-    const tsx = path.join(root, 'node_modules/tsx/dist/loader.mjs');
-    const script = path.join(import.meta.dirname, 'server-child.ts');
+  /** `checkout` is the folder of the checkout whose code serves. Default: this one. */
+  static async start(kind: Kind, dir: string, checkout = ownCheckout): Promise<ServerProcess> {
+    const tsx = path.join(checkout, 'node_modules/tsx/dist/loader.mjs');
+    const script = path.join(checkout, 'test/bench/swarm/server-child.ts');
     const flags = kind === 'soak' ? [] : nodeFlags;
     const child = spawn(process.execPath, [...flags, '--import', tsx, script, kind, dir], {
+      cwd: checkout,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const ready = await new Promise<{ readonly url: string; readonly key: string }>((resolve, reject) => {
