@@ -22,8 +22,11 @@ export function createRandom(seed: number): Random {
 /** Derives a 32-bit seed from a run seed and names of its purpose (FNV-1a over the parts, then one avalanche). */
 export function deriveSeed(seed: number, ...parts: readonly (string | number)[]): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
-  for (const char of parts.map(String).join('\u0000')) {
-    hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  const text = parts.length === 1 ? String(parts[0]) : parts.join('\u0000');
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at) ?? 0;
+    if (point > 0xffff) at++; // two code units
+    hash = Math.imul(hash ^ point, 0x01000193);
   }
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

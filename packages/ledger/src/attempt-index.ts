@@ -1,4 +1,4 @@
-import { isTrainable, seatStateOf } from './places.js';
+import { lookAtPlaces } from './places.js';
 import { defaultPolicy, groupPart, policiesOf } from './policies.js';
 import type { LedgerRecord } from './records.js';
 import type { LedgerRules } from './rules.js';
@@ -99,11 +99,8 @@ export class AttemptIndex {
   #noteGroup(groupId: string, rules: LedgerRules): void {
     const group = this.#state.groups.get(groupId);
     if (group !== undefined && !this.#ranks.has(group)) this.#ranks.set(group, this.#numRanked++);
-    const isOpen =
-      group !== undefined &&
-      group.fate === undefined &&
-      group.places.some((place) => seatStateOf(this.#state, group, { place, rules }) === 'open');
-    if (isOpen) this.#open.set(groupId, group);
+    const places = group === undefined ? undefined : lookAtPlaces(this.#state, group, rules);
+    if (group !== undefined && group.fate === undefined && places?.isOpen === true) this.#open.set(groupId, group);
     else this.#open.delete(groupId);
     if (group !== undefined && group.fate === undefined) this.#undecided.set(groupId, group);
     else this.#undecided.delete(groupId);
@@ -112,17 +109,17 @@ export class AttemptIndex {
     }
     for (const [policy, flight] of this.#flights) {
       const isIn = group?.purpose === 'train' && policiesOf(group).includes(policy);
-      if (isIn && groupPart(group, policy).fate === undefined) this.#fly(flight, group, rules);
+      if (isIn && groupPart(group, policy).fate === undefined) this.#fly(flight, group, places?.isTrainable === true);
       else land(flight, groupId);
       if (isIn && isIdle(group, policy)) flight.idle.set(groupId, group);
       else flight.idle.delete(groupId);
     }
   }
 
-  #fly(flight: OpenFlight, group: LedgerGroup, rules: LedgerRules): void {
+  #fly(flight: OpenFlight, group: LedgerGroup, isTrainable: boolean): void {
     if (!flight.groups.has(group.groupId)) count(flight, group, 1);
     flight.groups.set(group.groupId, group);
-    if (isTrainable(this.#state, group, rules)) flight.trainable.add(group);
+    if (isTrainable) flight.trainable.add(group);
     else flight.trainable.delete(group);
   }
 

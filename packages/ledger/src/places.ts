@@ -49,6 +49,22 @@ export function canBecomeTrainable(state: LedgerState, group: LedgerGroup, rules
   return isEnough(group.places.length - countPlaces(state, group, rules).given_up, group, rules);
 }
 
+/** Returns whether a place of the group is open, and whether the group is trainable (see `isTrainable`). */
+export function lookAtPlaces(
+  state: LedgerState,
+  group: LedgerGroup,
+  rules: LedgerRules,
+): { readonly isOpen: boolean; readonly isTrainable: boolean } {
+  let [filled, isOpen, isTaken] = [0, false, false];
+  for (const place of group.places) {
+    const found = placeStateOf(state, place, rules);
+    if (found === 'filled') filled++;
+    else if (found === 'taken') isTaken = true;
+    else if (found === 'open') isOpen ||= place.attempts === 0 || !isDoomed(state, group, rules);
+  }
+  return { isOpen, isTrainable: !isOpen && !isTaken && isEnough(filled, group, rules) };
+}
+
 export function countPlaces(
   state: LedgerState,
   group: LedgerGroup,

@@ -20,8 +20,11 @@ export type TableVersions = {
 export type TableVersion = ReplacedTable & { readonly number: number };
 
 /** Returns the key of a task in `LedgerState.tasks`. */
-export const taskKey = ({ taskId, table = 0, ...of }: Pick<TaskRecord, 'taskId' | 'table'> & TableOf): string =>
-  [...(table === 0 ? [] : ['table', table]), ...nameParts(of), taskId].join('\u0000');
+export function taskKey(task: Pick<TaskRecord, 'taskId' | 'table'> & TableOf): string {
+  const { taskId, table = 0, split, share = defaultShare } = task;
+  if (table === 0 && split === undefined && share === defaultShare) return taskId;
+  return [...(table === 0 ? [] : ['table', table]), ...nameParts(task), taskId].join('\u0000');
+}
 
 /** Returns the key of a table in `LedgerState.tables`. */
 export const tableName = (of: TableOf): string => nameParts(of).join('\u0000');

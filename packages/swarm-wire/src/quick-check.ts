@@ -104,12 +104,12 @@ type Passes = (value: never) => boolean;
 
 function toPasses(checks: Checks = []): Passes | undefined {
   const all = checks.map(toPass);
-  const known = all.filter((pass) => pass !== undefined);
-  if (known.length < all.length) return undefined;
-  return (value) => {
-    for (const passes of known) if (!passes(value)) return false;
-    return true;
-  };
+  if (all.includes(undefined)) return undefined;
+  // Most fields have at most two checks, and a loop takes longer than these calls.
+  const [first = () => true, second, ...others] = all.filter((pass) => pass !== undefined);
+  if (second === undefined) return first;
+  if (others.length === 0) return (value) => first(value) && second(value);
+  return (value) => first(value) && second(value) && others.every((passes) => passes(value));
 }
 
 function toPass(check: core.$ZodCheck<never>): Passes | undefined {

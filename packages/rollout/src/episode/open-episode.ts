@@ -85,10 +85,11 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const agents = new Set<string>();
   const running = new RunningCalls();
   const wrap = options.wrapModel?.({ episodeId, signal });
-  const createModel = (agent: AgentIdentity): ChatModel => {
-    const model = running.watch(measured(recorder.createModel(agent), clock), agent.agentName);
-    return wrap === undefined ? model : wrap(model, agent);
-  };
+  const wrapped = (model: ChatModel, agent: AgentIdentity): ChatModel =>
+    wrap === undefined ? model : wrap(model, agent);
+  const createModel = (agent: AgentIdentity): ChatModel => wrapped(measured(recorder.createModel(agent), clock), agent);
+  const createWatchedModel = (agent: AgentIdentity): ChatModel =>
+    wrapped(running.watch(measured(recorder.createModel(agent), clock), agent.agentName), agent);
   const untrained = new UntrainedCalls(recorder.noteCall, clock);
   const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) =>
@@ -113,7 +114,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         signal,
         attempt,
         trainableTargets,
-        createModel,
+        createModel: createWatchedModel,
         endpointHost: options.endpointHost,
         onAgent: ({ agentName, targetTag }) => {
           targets.add(targetTag);

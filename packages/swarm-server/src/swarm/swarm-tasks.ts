@@ -14,7 +14,9 @@ export class SwarmTasks implements TaskPort {
   readonly #state: LedgerState;
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>;
   readonly #tables = new Map<string, readonly string[]>();
-  #numRead = '';
+  /** The numbers of tasks and of table versions when the tables were read. */
+  #numRead = { tasks: -1, versions: -1 };
+  #passSeed: { readonly of: number; readonly pass: number; readonly seed: number } | undefined;
   /**
    * The orders of the last two passes of each table. Both are needed, because groups of one pass are still claimed
    * while the next pass is drawn.
@@ -37,7 +39,7 @@ export class SwarmTasks implements TaskPort {
     const order =
       this.#settings.shuffle === false ? undefined : this.#orderOf({ share, table, seed, pass }, ids.length);
     const taskId = ids[order === undefined ? index : (order[index] ?? 0)];
-    return taskId === undefined ? undefined : { taskId, seed: passSeed(seed, pass), pass, ...named(table) };
+    return taskId === undefined ? undefined : { taskId, seed: this.#seedOfPass(seed, pass), pass, ...named(table) };
   };
 
   evaluationTask = (index: number, share: string, version?: number): DrawnTask | undefined => {
@@ -56,6 +58,13 @@ export class SwarmTasks implements TaskPort {
     const { ids, firstDraw, firstPass } = this.#find('train', share);
     return ids.length === 0 ? firstPass : firstPass + Math.max(0, Math.floor((draw - firstDraw) / ids.length));
   };
+
+  /** Keeps the last seed, because every claim asks for the same one several times. */
+  #seedOfPass(of: number, pass: number): number {
+    if (this.#passSeed?.of !== of || this.#passSeed.pass !== pass)
+      this.#passSeed = { of, pass, seed: passSeed(of, pass) };
+    return this.#passSeed.seed;
+  }
 
   /** A later version gets other seeds, because its first pass repeats tasks of the pass that it replaces. */
   #seedOf(share: string, table: number, firstDraw: number): number {
@@ -76,9 +85,10 @@ export class SwarmTasks implements TaskPort {
 
   #readIds(of: { readonly share: string; readonly split?: 'evaluation' }, table: number): readonly string[] {
     const { tasks, tables } = this.#state;
-    const numRead = `${tasks.size} ${[...tables.values()].reduce((sum, { complete }) => sum + complete.length, 0)}`;
-    if (this.#numRead !== numRead) this.#tables.clear();
-    this.#numRead = numRead;
+    let versions = 0;
+    for (const { complete } of tables.values()) versions += complete.length;
+    if (this.#numRead.tasks !== tasks.size || this.#numRead.versions !== versions) this.#tables.clear();
+    this.#numRead = { tasks: tasks.size, versions };
     const name = `${table} ${tableName(of)}`;
     const known = this.#tables.get(name);
     if (known !== undefined) return known;
