@@ -196,7 +196,7 @@ export class LmdbStore implements Store {
   /** Returns whether the disk has room. It checks the disk once a second, and more often while much is written. */
   hasRoom(): boolean {
     const now = Date.now();
-    const least = this.#options.minFreeBytes ?? minFreeBytes;
+    const least = this.#leastFree;
     const bytes = this.#files.at(-1)?.bytes ?? 0;
     if (now - this.#room.askedMs > 1000 || Math.abs(bytes - this.#room.bytes) > least / 16)
       this.#room = { askedMs: now, bytes, hasRoom: freeBytes(this.#dir) >= least };
@@ -206,8 +206,15 @@ export class LmdbStore implements Store {
   hasRoomFor(bytes: number): boolean {
     const newest = this.#files.at(-1);
     if (newest === undefined) return false;
-    if (!this.hasRoom()) newest.reserve(reserveBytes);
-    return newest.room + freeBytes(this.#dir) >= 2 * bytes + reserveBytes;
+    const wanted = 2 * bytes + reserveBytes;
+    const hasRoom = this.hasRoom();
+    if (hasRoom && this.#leastFree >= 2 * wanted) return true; // each end of an episode asks, so the disk is not asked again
+    if (!hasRoom) newest.reserve(reserveBytes);
+    return newest.room + freeBytes(this.#dir) >= wanted;
+  }
+
+  get #leastFree(): number {
+    return this.#options.minFreeBytes ?? minFreeBytes;
   }
 
   /**

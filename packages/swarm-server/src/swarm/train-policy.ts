@@ -60,10 +60,8 @@ function createPoolDriver(context: SwarmContext): Driver {
     },
     decide: async () => {
       const isHeld = ledger.state.operation.isPaused || context.evaluation.isRunning;
-      const found = isHeld ? undefined : findBatch(context);
-      // The disk is asked last, because this takes longer than the rest, and an end rarely fills a batch.
-      const isShort = found !== undefined && found.kind !== 'sampling' && !context.store.hasRoomFor(roomOfStep);
-      const batch = isShort ? undefined : found;
+      const mayStep = !isHeld && context.store.hasRoomFor(roomOfStep);
+      const batch = mayStep ? findBatch(context) : undefined;
       if (batch?.kind !== 'ready') await nextChange(context);
       heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? ledger.clock.read()) : undefined;
       if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
