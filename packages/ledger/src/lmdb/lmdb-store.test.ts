@@ -119,6 +119,10 @@ it('says when the disk is nearly full', () =>
     const roomy = await LmdbStore.open(dir, { minFreeBytes: 1 });
     const full = await LmdbStore.open(path.join(dir, 'full'), { minFreeBytes: 2 ** 60 });
     expect([roomy.hasRoom(), full.hasRoom()]).toEqual([true, false]);
+    const usual = await LmdbStore.open(path.join(dir, 'usual'));
+    await usual.takeOver();
+    expect([2 ** 20, 2 ** 60].map((bytes) => usual.hasRoomFor(bytes))).toEqual([true, false]);
+    await usual.close();
     await roomy.close();
     await full.close();
   }));
