@@ -1,5 +1,5 @@
 import { answer } from './answer/registration.js';
-import { combined } from './combined/registration.js';
+import { combine } from './combined/registration.js';
 import { countdown } from './countdown/registration.js';
 import { environment } from './environment/registration.js';
 import { llm } from './llm/registration.js';
@@ -11,4 +11,4 @@ import { tests } from './tests/registration.js';
 export const singleJudges = [answer, countdown, environment, llm, rubrics, scorer, tests] as const;
 
 /** All judges of this package. */
-export const namedJudges = [...singleJudges, combined] as const;
+export const namedJudges = [...singleJudges, combine(singleJudges)] as const;

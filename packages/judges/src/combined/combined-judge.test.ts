@@ -6,7 +6,8 @@ import type { Judge } from '@agentjet/rollout';
 import { judgeCases } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
 import { createCombinedJudge, type CombinedPart } from './combined-judge.js';
-import { combined as registration } from './registration.js';
+import { singleJudges } from '../registrations.js';
+import { combine } from './registration.js';
 
 const task: Task = { taskId: 't', mainQuery: '2 + 2?', initMessages: [], metadata: { answer: '4' } };
 const context = { episodeId: 'e', signal: new AbortController().signal, seed: 1, transcripts: [], environment: null };
@@ -101,6 +102,7 @@ it('asks for the environment if a part does', () => {
   expect(createCombinedJudge([part('a', says({}))], options).needsEnvironment).toBeUndefined();
 });
 
+const registration = combine(singleJudges);
 const config = { taskJudge: { judgeType: 'combined' } } as unknown as CommonConfig;
 const section = { parts: { answer: 1 }, gates: [] as string[], gateReward: 0, successFrom: null };
 

@@ -11,52 +11,54 @@ import { createJudge, defineJudge, isGroupJudge, type Judge, type JudgeParts } f
 
 type Entry = OpenableEntry<JudgeParts, Judge | undefined>;
 
-export const combined = defineJudge({
-  name: 'combined',
-  summary: 'several judges, weighted; each part has its own section',
-  section: z.strictObject({
-    parts: setting(
-      z.record(z.string().min(1), z.number()),
-      {},
-      'weights by the name of a judge, or path/file.ts->Export, such as { answer: 0.8, llm: 0.2 }; the reward is the weighted sum',
-      { path: 'name' },
-    ),
-    gates: setting(
-      z.array(z.string().min(1)),
-      [],
-      'parts that are asked first; if one of them does not succeed, the others are not asked',
-      { path: 'name' },
-    ),
-    gate_reward: setting(z.number(), 0, 'reward of an episode that a gate stops'),
-    success_from: setting(z.number().nullable(), null, 'lowest reward of a success; null: every part must succeed'),
-  }),
-  async open({ parts: weights, gates, gateReward, successFrom }, { config, signal }) {
-    const names = [...new Set([...gates, ...Object.keys(weights)])];
-    if (names.length === 0)
-      throw new ConfigError(
-        'bad_judge',
-        'task_judge.combined.parts is empty. Name judges with their weights: { answer: 1 }.',
-      );
-    const { createCombinedJudge } = await import('./combined-judge.js');
-    const recorded = names.map(partName);
-    const parts = [];
-    for (const [at, name] of names.entries())
-      parts.push({
-        name: recorded.indexOf(partName(name)) === at ? partName(name) : name,
-        judge: await openPart(name, { config, signal }),
-        weight: weights[name] ?? 0,
-        isGate: gates.includes(name),
-      });
-    return createCombinedJudge(parts, { gateReward, successFrom });
-  },
-});
+/** Defines the judge that combines several of these judges. */
+export const combine = (singleJudges: readonly Entry[]) =>
+  defineJudge({
+    name: 'combined',
+    summary: 'several judges, weighted; each part has its own section',
+    section: z.strictObject({
+      parts: setting(
+        z.record(z.string().min(1), z.number()),
+        {},
+        'weights by the name of a judge, or path/file.ts->Export, such as { answer: 0.8, llm: 0.2 }; the reward is the weighted sum',
+        { path: 'name' },
+      ),
+      gates: setting(
+        z.array(z.string().min(1)),
+        [],
+        'parts that are asked first; if one of them does not succeed, the others are not asked',
+        { path: 'name' },
+      ),
+      gate_reward: setting(z.number(), 0, 'reward of an episode that a gate stops'),
+      success_from: setting(z.number().nullable(), null, 'lowest reward of a success; null: every part must succeed'),
+    }),
+    async open({ parts: weights, gates, gateReward, successFrom }, { config, signal }) {
+      const names = [...new Set([...gates, ...Object.keys(weights)])];
+      if (names.length === 0)
+        throw new ConfigError(
+          'bad_judge',
+          'task_judge.combined.parts is empty. Name judges with their weights: { answer: 1 }.',
+        );
+      const { createCombinedJudge } = await import('./combined-judge.js');
+      const recorded = names.map(partName);
+      const parts = [];
+      for (const [at, name] of names.entries())
+        parts.push({
+          name: recorded.indexOf(partName(name)) === at ? partName(name) : name,
+          judge: await openPart(name, singleJudges, { config, signal }),
+          weight: weights[name] ?? 0,
+          isGate: gates.includes(name),
+        });
+      return createCombinedJudge(parts, { gateReward, successFrom });
+    },
+  });
 
-async function openPart(name: string, parts: JudgeParts): Promise<Judge> {
+async function openPart(name: string, singleJudges: readonly Entry[], parts: JudgeParts): Promise<Judge> {
   const key = 'task_judge.combined.parts';
   const { importUserModule } = await import('@agentjet/rollout/loading');
   const judge = isExportReference(name)
     ? createJudge(await importUserModule(name, process.cwd(), key), `${key} ${name}`)
-    : await openEntry('judges', await findEntry(name), parts.config, parts);
+    : await openEntry('judges', findEntry(name, singleJudges), parts.config, parts);
   if (judge !== undefined && !isGroupJudge(judge)) return judge;
   throw new ConfigError(
     'bad_judge',
@@ -64,10 +66,9 @@ async function openPart(name: string, parts: JudgeParts): Promise<Judge> {
   );
 }
 
-async function findEntry(name: string): Promise<Entry> {
-  const { singleJudges } = await import('../registrations.js');
+function findEntry(name: string, singleJudges: readonly Entry[]): Entry {
   const entry = singleJudges.find((each) => each.name === name);
-  if (entry !== undefined) return entry as Entry;
+  if (entry !== undefined) return entry;
   const names = singleJudges.map((each) => each.name);
   const nearest = findNearestKey(name, names);
   throw new ConfigError(
