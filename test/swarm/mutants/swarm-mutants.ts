@@ -201,8 +201,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
       ),
       edit(
         'packages/ledger/src/attempt-index.ts',
-        'group !== undefined &&\n      group.fate === undefined &&',
-        'group !== undefined &&',
+        'group.fate === undefined && places?.isOpen === true',
+        'places?.isOpen === true',
       ),
     ],
   },

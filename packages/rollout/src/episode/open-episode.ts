@@ -85,11 +85,10 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const agents = new Set<string>();
   const running = new RunningCalls();
   const wrap = options.wrapModel?.({ episodeId, signal });
-  const wrapped = (model: ChatModel, agent: AgentIdentity): ChatModel =>
-    wrap === undefined ? model : wrap(model, agent);
-  const createModel = (agent: AgentIdentity): ChatModel => wrapped(measured(recorder.createModel(agent), clock), agent);
-  const createWatchedModel = (agent: AgentIdentity): ChatModel =>
-    wrapped(running.watch(measured(recorder.createModel(agent), clock), agent.agentName), agent);
+  const open = (agent: AgentIdentity, watch = (model: ChatModel) => model): ChatModel => {
+    const model = watch(measured(recorder.createModel(agent), clock));
+    return wrap === undefined ? model : wrap(model, agent);
+  };
   const untrained = new UntrainedCalls(recorder.noteCall, clock);
   const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) =>
@@ -107,14 +106,14 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     episodeId,
     beganAt,
     signal,
-    createModel,
+    createModel: (agent) => open(agent),
     createTuner: (trainableTargets) =>
       createTuner({
         episodeId,
         signal,
         attempt,
         trainableTargets,
-        createModel: createWatchedModel,
+        createModel: (agent) => open(agent, (model) => running.watch(model, agent.agentName)),
         endpointHost: options.endpointHost,
         onAgent: ({ agentName, targetTag }) => {
           targets.add(targetTag);
