@@ -12,7 +12,7 @@ import { RequestServers, round, type Round } from './over-echo.js';
 export async function compareWithCheckout(dir: string, { against, rounds, report }: Options): Promise<BenchResult> {
   const other = path.resolve(against);
   if (!existsSync(path.join(other, 'test/bench/swarm/server-child.ts')))
-    throw new Error(`--against needs the folder of a checkout of this repository; ${other} is none.`);
+    throw new Error(`--against needs the folder of a checkout of this repository; ${other} is not one.`);
   const started: RequestServers[] = [];
   const start = async (name: string, checkout?: string): Promise<RequestServers> => {
     const servers = await RequestServers.start(path.join(dir, name), checkout);
