@@ -10,6 +10,7 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from .checkpoint import load_checkpoint, save_checkpoint
+from .compile_clock import CompileClock
 from .config import WorkerConfig, parse_overrides
 from .errors import WorkerError
 from .head import HeadOptions
@@ -40,6 +41,7 @@ class Session:
             if isinstance(self.server, ProbedServer):
                 self.server.judge({})
         self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
+        self.compiling = CompileClock()
 
     def _create_server(self) -> InferenceServer:
         inference, ranks = self.config.inference, self.placement.ranks.node
@@ -90,6 +92,7 @@ class Session:
         changes = StepChanges(parse_overrides(message.get("optimizer") or {}), bool(message.get("report_terms")))
         metrics = self.trainer.step(packs, loss, is_aborted, changes)
         metrics["step_seconds"] = time.perf_counter() - start
+        metrics["compiling_seconds"] = self.compiling.take()  # the sampler's, too, since the step before
         return metrics
 
     def sync_weights(self) -> float:

@@ -25,9 +25,9 @@ import torch  # noqa: E402
 from masters import KV_TOKENS, Agent, to_folder  # noqa: E402
 from rows import fill_packs  # noqa: E402
 from shapes import commit, devices, find_versions, synchronize  # noqa: E402
-from torch._dynamo.callback import CallbackArgs, on_compile_end, on_compile_start  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
 
+from ajet_torch.compile_clock import CompileClock  # noqa: E402
 from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig  # noqa: E402
 from ajet_torch.losses import LossConfig  # noqa: E402
 from ajet_torch.model import choose_device, choose_dtype  # noqa: E402
@@ -44,21 +44,6 @@ class SessionSampler(Sampler):
     def __init__(self, session: Session) -> None:
         self.server: Any = session.server
         self.next_seed = 0
-
-
-class Compiling:
-    """Measures how many seconds PyTorch spends compiling, and counts the compilations."""
-
-    def __init__(self) -> None:
-        self.seconds, self.times, self.since = 0.0, 0, 0.0
-        on_compile_start(self._begin)
-        on_compile_end(self._end)
-
-    def _begin(self, _: CallbackArgs) -> None:
-        self.since = time.perf_counter()
-
-    def _end(self, _: CallbackArgs) -> None:
-        self.seconds, self.times = self.seconds + time.perf_counter() - self.since, self.times + 1
 
 
 def packs_of(walks: list[Walk], repeat: int, budget: int) -> list[TreePack]:
@@ -82,7 +67,7 @@ def run(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     started = time.perf_counter()
     session = Session(config, Placement(device, choose_dtype("auto", device), Ranks(0, 1, 0), False))
     agent, sampler, rng = Agent(AutoTokenizer.from_pretrained(folder), args.task), SessionSampler(session), np.random.default_rng(args.seed)
-    compiling = Compiling()
+    compiling = CompileClock()
     begin = time.perf_counter()
     sizes: list[int] = []
     seconds: dict[str, list[float]] = {"sample": [], "train": [], "sync": []}

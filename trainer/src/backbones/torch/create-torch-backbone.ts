@@ -33,6 +33,8 @@ export type TorchTrainStepMetrics = TrainStepMetrics & {
   readonly secondsStep: number;
   /** Time to put the new weights into the sampler and check them. */
   readonly secondsSync: number;
+  /** Time in torch.compile since the step before, or since the model was loaded, on the first GPU. */
+  readonly secondsCompiling: number;
 };
 
 export type TorchBackbone = Backbone & {
@@ -165,6 +167,7 @@ class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements T
         truncatedFraction: read('truncated_fraction'),
         secondsStep: read('step_seconds'),
         secondsSync: read('sync_seconds'),
+        secondsCompiling: read('compiling_seconds'),
       }),
     });
     const { device, dtype, num_ranks, num_nodes, torch, num_parameters: numParameters } = ready as TorchReady;

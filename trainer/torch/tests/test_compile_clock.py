@@ -1,0 +1,25 @@
+"""Tests that the seconds of the compiler are counted once each."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from ajet_torch.compile_clock import CompileClock
+
+
+def compiled():
+    """Compiles without a C++ compiler, so the test takes no time."""
+    return torch.compile(lambda x: (x * 2).sin(), backend="aot_eager", dynamic=True)
+
+
+def test_the_clock_counts_a_compilation_and_not_the_calls_after_it() -> None:
+    clock, function, begin = CompileClock(), compiled(), time.perf_counter()
+    function(torch.ones(4))
+    passed, first = time.perf_counter() - begin, clock.take()
+    assert 0 < first <= passed
+    assert clock.times == 1
+    function(torch.ones(4))
+    assert clock.take() == 0
+    assert clock.seconds == first
