@@ -39,20 +39,24 @@ EVALUATE_EVERY = 2
 
 
 class PeakMemory:
-    """Reads how much GPU memory is in use from nvidia-smi, twice a second."""
+    """Reads how much memory is in use on the fullest of the first GPUs from nvidia-smi, twice a second."""
 
-    def __init__(self) -> None:
-        self.gib, self.stopped = 0.0, threading.Event()
+    def __init__(self, num_gpus: int) -> None:
+        self.gib, self.stopped, self.gpus = 0.0, threading.Event(), ",".join(map(str, range(num_gpus)))
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
 
     def _watch(self) -> None:
-        command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"]
+        command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", self.gpus]
         while not self.stopped.wait(0.5):
             try:
-                self.gib = max(self.gib, float(subprocess.run(command, capture_output=True, text=True).stdout) / 1024)
+                self.gib = max([self.gib, *(float(line) / 1024 for line in subprocess.run(command, capture_output=True, text=True).stdout.splitlines())])
             except (OSError, ValueError):
                 return
+
+
+def gpus_of(way: str) -> int:
+    return 2 if way == "two-gpus" else 1
 
 
 def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
@@ -72,6 +76,7 @@ def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
         "torch": {"python": sys.executable, "master_start": args.master_start},
         "trainer_common": {
             "total_training_steps": args.steps, "save_freq": 0, "seed": args.seed, "optim": {"lr": args.rate}, "max_pack_tokens": args.pack_tokens,
+            "n_gpus_per_node": gpus_of(args.way),
             **({"test_freq": EVALUATE_EVERY} if evaluates else {"test_freq": 0}),
         },
     }}, indent=1)
@@ -108,6 +113,7 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     speeds = [row["generated_tokens"] / row["seconds_sampling"] for row in rows]
     return {
         "success": [row["success_rate"] for row in rows], "step_s": spent, "sample_s": [row["seconds_sampling"] for row in rows], "speeds": speeds,
+        "compiling_s": [row["seconds_compiling"] for row in rows],
         "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup,
         "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
     }
@@ -188,20 +194,20 @@ def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     trainer.train()
     steps = [end - start for start, end in zip([begin, *times], times)]
     entries = [{"step": i + 1, "success_rate": value} for i, value in enumerate(success)]
-    return {"success": success, "step_s": steps, "sample_s": [], "speeds": [], "greedy": {}, "steps": steps_to_mark("json", entries, []), "startup_s": begin - started, "log": []}
+    return {"success": success, "step_s": steps, "sample_s": [], "speeds": [], "compiling_s": None, "greedy": {}, "steps": steps_to_mark("json", entries, []), "startup_s": begin - started, "log": []}
 
 
 def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict[str, Any]:
     from shapes import devices, find_versions
 
-    steps, speeds = found["steps"], found["speeds"][1:6]
+    steps, speeds, compiling = found["steps"], found["speeds"][1:6], found["compiling_s"]
     return {
         "engine": args.engine, "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start,
         "startup_s": found["startup_s"], "steps_to_095": steps,
-        "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None,
+        "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None if compiling is None else sum(compiling[:steps]),
         "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
         "workers": args.workers, "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "log": found["log"],
-        "date": args.date, "commit": args.commit, "device": devices(1), "versions": find_versions(),
+        "date": args.date, "commit": args.commit, "device": devices(gpus_of(args.way)), "versions": find_versions(),
     }
 
 
@@ -210,7 +216,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--engine", choices=["ajet", "trl"], required=True)
     parser.add_argument("--ajet", default="npx ajet", help="the command of the product")
-    parser.add_argument("--way", choices=["float32", "bfloat16", "swarm"], default="bfloat16", help="swarm: ajet swarm serve, with the agents in another process")
+    parser.add_argument("--way", choices=["float32", "bfloat16", "swarm", "two-gpus"], default="bfloat16", help="swarm: ajet swarm serve, with the agents in another process; two-gpus: one run of ajet on two GPUs")
     parser.add_argument("--task", choices=["json", "calculator"], required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=float, default=1e-4)
@@ -226,12 +232,14 @@ def main() -> None:
     parser.add_argument("--commit", default="")
     parser.add_argument("--out", type=Path, default=Path("real.json"))
     args = parser.parse_args()
+    if args.engine == "trl" and args.way not in ("float32", "bfloat16"):
+        parser.error(f"--way {args.way} is a way of ajet. TRL runs float32 or bfloat16.")
     folder = args.folder or Path(tempfile.mkdtemp(prefix="real-"))
     folder.mkdir(parents=True, exist_ok=True)
     if args.start == "cold":
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
         os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
-    peak = PeakMemory()
+    peak = PeakMemory(gpus_of(args.way))
     found = run_ajet(args, folder) if args.engine == "ajet" else run_trl(args, folder)
     peak.stopped.set()
     row = to_row(args, found, round(peak.gib, 2))
