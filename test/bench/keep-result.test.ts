@@ -84,8 +84,10 @@ describe('the tree that a result is kept for', () => {
       writePart(path.join(folder, out), { name: 'toy', commit }, { summary, details: {}, isPart: true });
     const files = [part('a', 'abc', { speed: 1, seeds: [2] }), part('b', 'abc', { seeds: [1] })];
     const flat = (_part: string, values: readonly unknown[]): unknown => values.flat();
+    writeFileSync(path.join(folder, 'toy.json'), JSON.stringify({ bench: 'toy', missing: ['seeds.first', 'memory'] }));
     const file = joinParts(folder, { name: 'toy', files }, flat);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ bench: 'toy', speed: 1, seeds: [2, 1] });
+    const joined = { bench: 'toy', speed: 1, seeds: [2, 1], missing: ['memory'] };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(joined);
     expect(() => joinParts(folder, { name: 'toy', files })).toThrow('cannot join');
     expect(() => joinParts(folder, { name: 'other', files }, flat)).toThrow('not a result of the benchmark other');
     const other = part('c', 'def', { peak: 3 });

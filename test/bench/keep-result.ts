@@ -108,8 +108,7 @@ export function joinParts(
     if (values.length > 1 && joinValues === undefined)
       throw new Error(`Several files have the part ${part}, and the benchmark ${name} cannot join them.`);
     const value = values.length === 1 ? values[0] : joinValues?.(part, values);
-    const parts = { ...(joined['parts'] as Fields | undefined), [part]: same[0]?.run };
-    joined = { ...joined, [part]: value, parts };
+    joined = withPart(joined, { [part]: value }, same[0]?.run ?? {});
   }
   return write(file, joined);
 }
@@ -131,5 +130,15 @@ function readRecord(file: string): Fields {
 
 function withPart(record: Fields, summary: Fields, run: Fields): Fields {
   const parts = Object.fromEntries(Object.keys(summary).map((key) => [key, run]));
-  return { ...record, ...summary, parts: { ...(record['parts'] as Fields | undefined), ...parts } };
+  return {
+    ...record,
+    ...summary,
+    ...(Array.isArray(record['missing']) && {
+      missing: record['missing'].filter((key) => !isIn(summary, String(key))),
+    }),
+    parts: { ...(record['parts'] as Fields | undefined), ...parts },
+  };
 }
+
+/** `key` is `bfcl` or, for a part of it, `bfcl.simple`. */
+const isIn = (summary: Fields, key: string): boolean => (key.split('.')[0] ?? '') in summary;

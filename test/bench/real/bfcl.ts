@@ -31,7 +31,8 @@ export async function measureBfcl({ report, args }: Pick<BenchOptions, 'report' 
   report(`bfcl: the scorer agrees on ${same} of ${answers} answers`);
   const settings = args.filter((_setting, at) => args[at - 1] === '--set');
   const { summary, details } = await trainOnBfcl(settings, report);
-  return { summary: { scorer: { answers, same }, ...summary }, details: { right, differ, settings, ...details } };
+  const set = settings.length === 0 ? {} : { settings };
+  return { summary: { scorer: { answers, same }, ...summary, ...set }, details: { right, differ, ...details } };
 }
 
 type Success = Readonly<Record<Kind, number>>;
