@@ -278,8 +278,12 @@ export class OnnxModel {
     for (const [index, microbatch] of microbatches.entries()) {
       await refuseAborted(signal);
       const { gradients, partialGradients } = this.#memory;
+      const { numRows, rowLength, numKeys } = microbatch;
       const arrays = microbatchArrays(microbatch, temperatureOf(batch.loss));
-      const outputs = await this.#runMicrobatch(arrays, batch, index === 0 ? gradients : partialGradients);
+      const outputs = await this.#runMicrobatch(arrays, batch, {
+        gradients: index === 0 ? gradients : partialGradients,
+        isRecomputed: numRows * rowLength > this.#limits.maxKeptTokens(numKeys),
+      });
       if (index > 0) this.#memory.addPartialGradients();
       sums = addMicrobatch(sums, arrays, { outputs, loss: batch.loss });
       found?.add(microbatch, arrays, { outputs, loss: batch.loss });
@@ -288,7 +292,11 @@ export class OnnxModel {
     return sums;
   }
 
-  async #runMicrobatch(arrays: MicrobatchArrays, batch: BuiltInBatch, gradients: FloatArray): Promise<TrainingOutputs> {
+  async #runMicrobatch(
+    arrays: MicrobatchArrays,
+    batch: BuiltInBatch,
+    into: { readonly gradients: FloatArray; readonly isRecomputed: boolean },
+  ): Promise<TrainingOutputs> {
     const { loss } = batch;
     const sequence = this.#feeds.sequence(arrays, temperatureOf(loss));
     const form = lossForm(loss);
@@ -296,7 +304,7 @@ export class OnnxModel {
       ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence))
       : {};
     const feeds = { ...sequence, ...reference, ...this.#feeds.loss(arrays, batch) };
-    return this.#runner.train(form, { parameters: this.#memory.parameters, gradients, feeds, ids: arrays.ids });
+    return this.#runner.train(form, { parameters: this.#memory.parameters, feeds, ids: arrays.ids, ...into });
   }
 
   async #referenceWeights(): Promise<FloatArray> {

@@ -17,13 +17,16 @@ const singles = tinyModel({ optimizer: still });
 const acrossRows = { pathRowLengths: [4], pathReadCost: Number.NEGATIVE_INFINITY };
 const doublesAcross = tinyModel({ precision: 'float64', optimizer: still, limits: acrossRows });
 const singlesAcross = tinyModel({ optimizer: still, limits: acrossRows });
+const recomputed = { ...acrossRows, maxKeptTokens: () => 0 };
+const doublesAgain = tinyModel({ precision: 'float64', optimizer: still, limits: recomputed });
+const singlesAgain = tinyModel({ optimizer: still, limits: recomputed });
 afterAll(async () => {
-  for (const model of [doubles, singles, doublesAcross, singlesAcross]) await model.close();
+  for (const model of [doubles, singles, doublesAcross, singlesAcross, doublesAgain, singlesAgain]) await model.close();
 });
 
 const comparisons = [
-  { onRows: doubles, onTrees: [doubles, doublesAcross], tolerance: 1e-9 },
-  { onRows: singles, onTrees: [singles, singlesAcross], tolerance: 1e-5 },
+  { onRows: doubles, onTrees: [doubles, doublesAcross, doublesAgain], tolerance: 1e-9 },
+  { onRows: singles, onTrees: [singles, singlesAcross, singlesAgain], tolerance: 1e-5 },
 ];
 
 type Result = { readonly loss: number; readonly gradients: FloatArray };

@@ -9,6 +9,8 @@ import { plainOptimizer, policyLoss, tinyModel } from '../testing-model.js';
 
 const still = { ...plainOptimizer, learningRate: 0, weightDecay: 0 };
 const lora = { rank: 3, alpha: 6 };
+/** A shape whose matrices consist of whole blocks of int8. */
+const wholeBlocks = { hidden_size: 32, intermediate_size: 64, head_dim: 8 };
 const samples = createRandomSamples(createRandom(4), { numRows: 9, maxLength: 8, vocabSize: 11, numEpisodes: 4 });
 const { packs } = packTrees(samples, { maxPackTokens: 64, weighting: 'row' });
 const { packs: rows } = packTrees(samples, { maxPackTokens: 64, weighting: 'row', sharing: 'none' });
@@ -129,13 +131,30 @@ test('a tree has the gradient of its rows, cut into several rows too', async () 
   ] as const) {
     const onRows = open({ lora, precision });
     await onRows.trainStep({ packs: rows, loss: policyLoss });
-    for (const onTrees of [open({ lora, precision }), open({ lora, precision, limits: acrossRows })]) {
+    const limits = [{}, acrossRows, { ...acrossRows, maxKeptTokens: () => 0 }];
+    for (const onTrees of limits.map((each) => open({ lora, precision, limits: each }))) {
       await onTrees.trainStep({ packs, loss: policyLoss });
       const differences = onTrees.gradients.map((gradient, index) => gradient - (onRows.gradients[index] ?? NaN));
       expect(Math.hypot(...differences) / Math.hypot(...onRows.gradients)).toBeLessThan(tolerance);
     }
   }
 });
+
+test.each(['float32', 'float16', 'int8'] as const)(
+  'layers that are computed again over %s give the same gradient',
+  async (format) => {
+    const options = { lora, format, configJson: format === 'int8' ? wholeBlocks : {} };
+    const [kept, again] = [open(options), open({ ...options, limits: { maxKeptTokens: () => 0 } })];
+    const [expected, found] = [
+      await kept.trainStep({ packs, loss: policyLoss }),
+      await again.trainStep({ packs, loss: policyLoss }),
+    ];
+    expect(found.loss).toBe(expected.loss);
+    const differences = again.gradients.map((gradient, index) => gradient - (kept.gradients[index] ?? NaN));
+    expect(Math.hypot(...kept.gradients)).toBeGreaterThan(0);
+    expect(Math.hypot(...differences) / Math.hypot(...kept.gradients)).toBeLessThan(1e-6);
+  },
+);
 
 test('an adapter whose B is 0 gives the logprobs of the base', async () => {
   const [base, adapted] = [open({}), open({ lora })];

@@ -51,7 +51,10 @@ export function frozenInputs(graph: Graph, { parameters }: ParameterLayout, form
 export function storedProduct(input: Value, matrix: StoredMatrix, bias?: Value): Value {
   const { graph } = input;
   const output = graph.withoutGradient(() =>
-    gemm(input, matrix.open('forward'), { transposeRight: true, ...(bias === undefined ? {} : { bias }) }),
+    gemm(input, matrix.open(graph.isRecomputing ? 'recomputed' : 'forward'), {
+      transposeRight: true,
+      ...(bias === undefined ? {} : { bias }),
+    }),
   );
   return graph.differentiable(output, [{ of: input, gradient: (gradient) => gemm(gradient, matrix.open('backward')) }]);
 }

@@ -148,10 +148,10 @@ export function frozenFeeds(layout: ParameterLayout, weights: FrozenWeights): { 
   return feeds;
 }
 
-export const matrixUses = ['forward', 'backward'] as const;
+export const matrixUses = ['forward', 'backward', 'recomputed'] as const;
 
 /**
- * Each use of a matrix has an input. If both products read one input, ONNX Runtime would convert the matrix once and
+ * Each use of a matrix has an input. If two products read one input, ONNX Runtime would convert the matrix once and
  * keep the result from the first product to the second.
  */
 export function matrixInput(name: string, use: (typeof matrixUses)[number]): string {

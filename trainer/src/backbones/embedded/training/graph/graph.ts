@@ -38,6 +38,11 @@ type Initializer = {
   readonly name?: string;
 };
 
+/** A part of the graph whose gradient is computed from `output`, or by building it again from its input. */
+type Record =
+  | { readonly output: Value; readonly pullbacks: readonly Pullback[] }
+  | { readonly output: Value; readonly input: Value; readonly build: (input: Value) => Value };
+
 type NodeOptions = { readonly attributes?: Attributes; readonly isContrib?: boolean };
 type OutputType = { readonly shape: Shape; readonly type?: ElementType };
 
@@ -52,8 +57,9 @@ export class Graph {
   readonly #dims = new Map<string, Value>();
   /** Parameters, and the values that are computed from them. `backward` computes gradients only for these. */
   readonly #tracked = new Set<Value>();
-  readonly #tape: { readonly output: Value; readonly pullbacks: readonly Pullback[] }[] = [];
+  readonly #tape: Record[] = [];
   #isRecording = true;
+  #isRecomputing = false;
 
   constructor(options: GraphOptions = {}) {
     this.floatType = options.floatType ?? 'float32';
@@ -153,6 +159,22 @@ export class Graph {
     return output;
   }
 
+  /** True while `backward` builds a part again. */
+  get isRecomputing(): boolean {
+    return this.#isRecomputing;
+  }
+
+  /**
+   * Returns build(input) and keeps only the input for the gradient. `backward` builds the part again, which takes time
+   * and saves the memory of all values inside. Other values that `build` reads must be parameters or have no gradient.
+   */
+  recomputed(input: Value, build: (input: Value) => Value): Value {
+    const output = this.withoutGradient(() => build(input));
+    if (!this.#isRecording) return output;
+    this.#tape.push({ output: this.track(output), input, build });
+    return output;
+  }
+
   /** Builds nodes that `backward` ignores, such as those inside a layer that has its own pullback. */
   withoutGradient<Result>(build: () => Result): Result {
     const wasRecording = this.#isRecording;
@@ -169,11 +191,7 @@ export class Graph {
   backward(loss: Value, values: readonly Value[]): readonly Value[] {
     const gradients = new Map<Value, Value>([[loss, this.scalar(1)]]);
     this.#isRecording = false;
-    for (const { output, pullbacks } of this.#tape.toReversed()) {
-      const outputGradient = gradients.get(output);
-      if (outputGradient === undefined) continue;
-      for (const { of, gradient } of pullbacks) this.#accumulate(gradients, of, gradient(outputGradient));
-    }
+    this.#propagate(gradients, this.#tape);
     return values.map((value) => gradients.get(value) ?? this.#noPath());
   }
 
@@ -268,6 +286,43 @@ export class Graph {
     const value = this.#constants.get(key) ?? create();
     this.#constants.set(key, value);
     return value;
+  }
+
+  #propagate(gradients: Map<Value, Value>, tape: readonly Record[]): void {
+    for (const record of tape.toReversed()) {
+      const outputGradient = gradients.get(record.output);
+      if (outputGradient === undefined) continue;
+      if ('build' in record) this.#propagateAgain(gradients, record, outputGradient);
+      else for (const { of, gradient } of record.pullbacks) this.#accumulate(gradients, of, gradient(outputGradient));
+    }
+  }
+
+  #propagateAgain(
+    gradients: Map<Value, Value>,
+    { input, build }: Extract<Record, { readonly input: Value }>,
+    outputGradient: Value,
+  ): void {
+    const copy = this.#copyAfter(input, outputGradient);
+    const isTracked = this.#tracked.has(input);
+    if (isTracked) this.track(copy);
+    const start = this.#tape.length;
+    [this.#isRecording, this.#isRecomputing] = [true, true];
+    const output = build(copy);
+    [this.#isRecording, this.#isRecomputing] = [false, false];
+    gradients.set(output, outputGradient);
+    this.#propagate(gradients, this.#tape.splice(start));
+    if (isTracked) this.#accumulate(gradients, input, gradients.get(copy) ?? this.#noPath());
+  }
+
+  /**
+   * Copies a value in a node that waits for the gradient. Otherwise ONNX Runtime would merge the part with its first
+   * computation, or compute it too early.
+   */
+  #copyAfter(value: Value, gradient: Value): Value {
+    const axes = gradient.shape.map((_, axis) => axis);
+    const bounds = [axes.map(() => 0), axes.map(() => 1), axes].map((each) => this.integers(each));
+    const first = this.node('Slice', [gradient, ...bounds], { shape: gradient.shape.map(() => 1) });
+    return this.node('Add', [value, this.node('Mul', [first, this.scalar(0)], first)], value);
   }
 
   #accumulate(gradients: Map<Value, Value>, of: Value, gradient: Value): void {

@@ -83,10 +83,12 @@ export class GraphRunner {
       readonly gradients: FloatArray;
       readonly feeds: Feeds;
       readonly ids: Int32Array;
+      /** True if the backward pass computes each layer again, which needs less memory. */
+      readonly isRecomputed: boolean;
     },
   ): Promise<TrainingOutputs> {
-    const { parameters, gradients, feeds, ids } = request;
-    const grid = this.#gridForm(feeds);
+    const { parameters, gradients, feeds, ids, isRecomputed } = request;
+    const grid = { ...this.#gridForm(feeds), isRecomputed };
     const key = `${JSON.stringify(form)} ${gridKey(grid)}`;
     const session = await this.#session(key, () =>
       trainingGraph(grid, form, { floatType: this.#options.precision }).encode(),
@@ -111,7 +113,8 @@ export class GraphRunner {
     const { config, layout, base } = this.#options;
     const [hasPaths, isMixed, isCut] = ['path_tokens' in feeds, 'scaled_rows' in feeds, 'kept_bias' in feeds];
     const format = base?.weights.format ?? 'float32';
-    return { config, layout: base?.layout ?? layout, adapter: base?.adapter, format, hasPaths, isMixed, isCut };
+    const [adapter, isRecomputed] = [base?.adapter, false];
+    return { config, layout: base?.layout ?? layout, adapter, format, hasPaths, isMixed, isCut, isRecomputed };
   }
 
   #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {
@@ -158,8 +161,8 @@ export class GraphRunner {
   }
 }
 
-function gridKey({ hasPaths, isMixed, isCut }: GridForm): string {
-  return `${hasPaths} ${isMixed} ${isCut}`;
+function gridKey({ hasPaths, isMixed, isCut, isRecomputed }: GridForm): string {
+  return `${hasPaths} ${isMixed} ${isCut} ${isRecomputed}`;
 }
 
 async function run(session: InferenceSession, feeds: Feeds, fetches?: Fetches): Promise<InferenceSession.ReturnType> {

@@ -11,6 +11,8 @@ const maxFloats = 2 ** 28;
  * operators then exceeds the cache of the processor.
  */
 const maxTokens = 1024;
+/** A larger micro-batch computes each layer again in the backward pass: about 2 GiB. */
+const maxKeptFloats = 2 ** 29;
 const fewTokens = 512;
 const pathRowLengths = [32, 64, 96, 128, 192, 256];
 
@@ -28,8 +30,10 @@ export function microbatchLimits(
   const perHead = isAdapter ? 3 * hiddenSize + (2 * vocabSize) / headChunks(config) : 4 * vocabSize;
   const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize) + perHead;
   const perScore = numHeads * (numLayers + 3);
+  const tokensIn = (floats: number, numKeys: number): number => Math.floor(floats / (perToken + perScore * numKeys));
   return {
-    maxTokens: (numKeys) => Math.min(maxTokens, Math.floor(maxFloats / (perToken + perScore * numKeys))),
+    maxTokens: (numKeys) => Math.min(maxTokens, tokensIn(maxFloats, numKeys)),
+    maxKeptTokens: (numKeys) => tokensIn(maxKeptFloats, numKeys),
     fewTokens,
     pathRowLengths,
     pathReadCost: (3 * numKvHeads * headDim) / numHeads,

@@ -19,6 +19,8 @@ export type Microbatch = {
   readonly trees: readonly PlacedTree[];
   /** True if trees are cut into several rows, which read the path to their first token. */
   readonly hasPaths: boolean;
+  /** The number of keys to which a token attends, its row and its path. */
+  readonly numKeys: number;
 };
 
 export type MicrobatchLimits = {
@@ -27,6 +29,11 @@ export type MicrobatchLimits = {
    * a separate micro-batch.
    */
   readonly maxTokens: (numKeys: number) => number;
+  /**
+   * Returns the maximum number of tokens whose values are kept for the backward pass. A larger micro-batch keeps the
+   * states between layers and computes each layer again. This changes no result.
+   */
+  readonly maxKeptTokens: (numKeys: number) => number;
   /** A micro-batch with fewer tokens than this also takes trees that are much smaller than its rows. */
   readonly fewTokens: number;
   /** The row lengths to choose from if trees cross rows. */
@@ -81,7 +88,7 @@ function takeAcrossRows(remaining: PackTree[], limits: MicrobatchLimits): Microb
       numTokens += sizeOf(tree);
     }
   }
-  return { numRows: Math.ceil(numTokens / rowLength), rowLength, trees, hasPaths: true };
+  return { numRows: Math.ceil(numTokens / rowLength), rowLength, trees, hasPaths: true, numKeys: depth + rowLength };
 }
 
 /** Removes the trees that it takes from `remaining`, which is sorted by falling size. */
@@ -97,7 +104,7 @@ function takeInsideRows(remaining: PackTree[], { maxTokens, fewTokens }: Microba
     trees.push(...takeRow(remaining, { start: numTokens, length: rowLength }));
     numRows++;
   }
-  return { numRows, rowLength, trees, hasPaths: false };
+  return { numRows, rowLength, trees, hasPaths: false, numKeys: rowLength };
 }
 
 /** Repeatedly takes the largest tree that still fits. */

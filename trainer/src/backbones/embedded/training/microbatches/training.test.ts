@@ -13,6 +13,7 @@ import type { MicrobatchLimits } from './plan-microbatches.js';
 
 const insideRows: MicrobatchLimits = {
   maxTokens: () => 40,
+  maxKeptTokens: () => 64,
   fewTokens: 16,
   pathRowLengths: [4],
   pathReadCost: Number.POSITIVE_INFINITY,

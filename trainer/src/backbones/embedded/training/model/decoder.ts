@@ -37,11 +37,14 @@ export type DecoderInputs = {
   readonly stored: StoredMatrices;
   /** The scale of the adapters among the parameters. */
   readonly adapterScale: number;
+  /** True if the backward pass computes each layer again. Only the states between layers then stay in memory. */
+  readonly isRecomputed: boolean;
 };
 
 /** Returns hidden states [N, hiddenSize] after the last norm. */
 export function decoder(config: ModelConfig, parameters: ParameterValues, inputs: DecoderInputs): Value {
   let hidden = inputs.embedded;
+  const { graph } = hidden;
   for (let layer = 0; layer < config.numLayers; layer++) {
     const block: Block = {
       config,
@@ -50,8 +53,11 @@ export function decoder(config: ModelConfig, parameters: ParameterValues, inputs
       prefix: `model.layers.${layer}.`,
       adapterScale: inputs.adapterScale,
     };
-    hidden = add(hidden, selfAttention(block, normalized(block, 'input_layernorm', hidden), inputs));
-    hidden = add(hidden, feedForward(block, normalized(block, 'post_attention_layernorm', hidden)));
+    const build = (states: Value): Value => {
+      const attended = add(states, selfAttention(block, normalized(block, 'input_layernorm', states), inputs));
+      return add(attended, feedForward(block, normalized(block, 'post_attention_layernorm', attended)));
+    };
+    hidden = inputs.isRecomputed ? graph.recomputed(hidden, build) : build(hidden);
   }
   return rmsNorm(hidden, parameter(parameters, 'model.norm.weight'), config.rmsNormEpsilon);
 }

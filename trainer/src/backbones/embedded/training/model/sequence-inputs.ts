@@ -46,6 +46,8 @@ export type GridForm = {
   readonly isMixed: boolean;
   /** True if some of these rows keep only a part of the vocabulary. */
   readonly isCut: boolean;
+  /** True if the backward pass computes each layer again. */
+  readonly isRecomputed: boolean;
 };
 
 /**
@@ -90,7 +92,7 @@ type PredictingStates = Pick<ScoredTokens, 'trained' | 'embedded'> & {
 
 function predictingStates(
   graph: Graph,
-  { config, layout, adapter, format, hasPaths, isMixed }: GridForm,
+  { config, layout, adapter, format, hasPaths, isMixed, isRecomputed }: GridForm,
 ): PredictingStates {
   const trained = parameterInputs(graph, adapter?.layout ?? layout);
   const { values, stored } =
@@ -107,6 +109,7 @@ function predictingStates(
     paths: hasPaths ? pathInputs(graph, tokens) : undefined,
     stored,
     adapterScale: adapter?.scale ?? 1,
+    isRecomputed,
   });
   const predicting = gatherUnique(
     hidden,
