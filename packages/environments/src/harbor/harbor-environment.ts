@@ -1,6 +1,6 @@
 import { EnvironmentError, isJsonObject, TaskError, toErrorMessage, type Task } from '@agentjet/core';
 import type { Environment, Session } from '@agentjet/rollout/inputs';
-import { removeLeftBoxes, type BoxEngine } from '@agentjet/sandbox/boxes';
+import { removeLeftBoxes, tagOf, type BoxHost } from '@agentjet/sandbox/boxes';
 import { asOutage, engineSeconds, healthSecondsOf, openMachine, openSecondsOf } from './harbor-machine.js';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import type { HarborStep } from './read-steps.js';
@@ -8,7 +8,7 @@ import { readHarborTask, type HarborTask } from './read-task.js';
 import { verifySecondsOf } from './verify.js';
 
 export type HarborOptions = HarborSettings & {
-  readonly engine: BoxEngine;
+  readonly engine: BoxHost;
   /** Refuses tasks whose verifier shares the machine of the agent. */
   readonly requireSeparateVerifier: boolean;
 };
@@ -65,7 +65,7 @@ export function openHarbor(options: HarborOptions): Environment {
 const secondCleaningMs = 20_000;
 
 /** Removes the boxes of killed processes, once before the first session and once later. */
-function removeLeft(engine: BoxEngine): () => Promise<unknown> {
+function removeLeft(engine: BoxHost): () => Promise<unknown> {
   const remove = (): Promise<unknown> => asOutage(engine.name, () => removeLeftBoxes(engine));
   let cleaning: Promise<unknown> | undefined;
   return () => {
@@ -107,19 +107,32 @@ function harborOf({ taskId, metadata }: Task): { readonly folder: string; readon
   );
 }
 
-function checked(task: Task, read: HarborTask, { requireSeparateVerifier }: HarborOptions): HarborTask {
+function checked(task: Task, read: HarborTask, { requireSeparateVerifier, engine }: HarborOptions): HarborTask {
   const { digest } = harborOf(task);
   if (digest !== undefined && digest !== read.digest)
     throw new TaskError(
       'bad_task',
       `The files of ${read.folder} are not those that the tasks were read from. Start the run again.`,
     );
+  refuseBuild(read, engine);
   if (requireSeparateVerifier && read.steps.some(({ verifier }) => verifier.machine === null))
     throw new TaskError(
       'unsupported_task',
       `The verifier of ${read.name} shares the machine of the agent, and environment.harbor.require_separate_verifier is true. Set verifier.environment_mode = "separate" in ${read.folder}/task.toml.`,
     );
   return read;
+}
+
+/** A cluster runs images of a registry. It cannot build one. */
+function refuseBuild({ name, folder, machine, steps }: HarborTask, engine: BoxHost): void {
+  if (engine.name !== 'kubernetes' || engine.settings.image !== null) return;
+  const machines = [machine, ...steps.map(({ verifier }) => verifier.machine)];
+  const build = machines.map((each) => each?.build).find((each) => each != null);
+  if (build == null) return;
+  throw new TaskError(
+    'unsupported_task',
+    `The Harbor task ${name} (${folder}) has a Dockerfile and no docker_image, and a cluster cannot build images. Build ${build.folder} as an image of your registry with the tag ${tagOf(build.digest)}, and set environment.harbor.kubernetes.image, such as registry.example.com/tasks:{digest}.`,
+  );
 }
 
 function notOpened(task: Task, error: unknown): unknown {

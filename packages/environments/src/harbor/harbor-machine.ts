@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentOutage, rejectOnAbort, toErrorMessage } from '@agentjet/core';
 import { SandboxError } from '@agentjet/sandbox';
-import { openBox, packFolder, prepareImage, type Box, type BoxEngine, type ExecResult } from '@agentjet/sandbox/boxes';
+import { openBox, packFolder, prepareImage, type Box, type BoxHost, type ExecResult } from '@agentjet/sandbox/boxes';
 import { boxNetworkOf, enterNetwork } from './phase-network.js';
 import type { HarborNetwork, MachineSpec } from './read-machine.js';
 import type { HarborTask } from './read-task.js';
@@ -32,7 +32,7 @@ const logFolders = ['/logs/agent', '/logs/verifier', '/logs/artifacts'] as const
 export const engineSeconds = 240;
 
 export async function openMachine(
-  engine: BoxEngine,
+  engine: BoxHost,
   spec: MachineSpec,
   options: OpenMachineOptions,
 ): Promise<HarborMachine> {
@@ -47,6 +47,7 @@ export async function openMachine(
       memoryMegabytes: spec.memoryMegabytes,
       networks: networks.map(boxNetworkOf),
       lifeSeconds,
+      startSeconds: spec.buildSeconds,
       signal,
     }),
   );
@@ -59,7 +60,7 @@ export async function openMachine(
 }
 
 async function imageOf(
-  engine: BoxEngine,
+  engine: BoxHost,
   { build, image, buildSeconds }: MachineSpec,
   { task, signal }: { readonly task: HarborTask; readonly signal: AbortSignal },
 ): Promise<string> {
@@ -75,7 +76,7 @@ async function imageOf(
 export const harborHostOf = ({ name }: HarborTask): string => `Harbor task ${name}`;
 
 async function setUp(
-  engine: BoxEngine,
+  engine: BoxHost,
   box: Box,
   { spec, task, signal }: { readonly spec: MachineSpec; readonly task: HarborTask; readonly signal: AbortSignal },
 ): Promise<HarborMachine> {
@@ -135,7 +136,7 @@ export async function waitUntilHealthy(
     readonly user: string | number | undefined;
     readonly env: Readonly<Record<string, string>>;
     readonly task: HarborTask;
-    readonly engine: BoxEngine;
+    readonly engine: BoxHost;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {

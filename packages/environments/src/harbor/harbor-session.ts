@@ -8,7 +8,7 @@ import type {
   StepResult,
   ToolResult,
 } from '@agentjet/rollout/inputs';
-import type { Box, BoxEngine } from '@agentjet/sandbox/boxes';
+import type { Box, BoxHost } from '@agentjet/sandbox/boxes';
 import { asOutage, type HarborMachine } from './harbor-machine.js';
 import { ModelRoutes } from './model-routes.js';
 import { enterNetwork, type PhaseNetwork } from './phase-network.js';
@@ -40,7 +40,7 @@ export class HarborSession implements Session {
   readonly tools = toolSpecs;
   /** Scores the step that the agent has finished, and begins the next one. Only tasks with several steps have it. */
   readonly step?: () => Promise<StepResult>;
-  readonly #engine: BoxEngine;
+  readonly #engine: BoxHost;
   readonly #task: HarborTask;
   readonly #machine: HarborMachine;
   readonly #episodeId: string;
@@ -60,7 +60,7 @@ export class HarborSession implements Session {
 
   constructor(
     machine: HarborMachine,
-    given: { engine: BoxEngine; task: HarborTask; episodeId: string; settings: HarborSettings },
+    given: { engine: BoxHost; task: HarborTask; episodeId: string; settings: HarborSettings },
   ) {
     const { engine, task, episodeId, settings } = given;
     this.#engine = engine;

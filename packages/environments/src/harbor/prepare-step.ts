@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
-import { packFolder, type BoxEngine } from '@agentjet/sandbox/boxes';
+import { packFolder, type BoxHost } from '@agentjet/sandbox/boxes';
 import { emptyFolders } from './empty-folders.js';
 import { asOutage, harborHostOf, lastLineOf, waitUntilHealthy, type HarborMachine } from './harbor-machine.js';
 import { enterNetwork } from './phase-network.js';
@@ -8,7 +8,7 @@ import type { HarborStep } from './read-steps.js';
 import type { HarborTask } from './read-task.js';
 
 export type PrepareStepOptions = {
-  readonly engine: BoxEngine;
+  readonly engine: BoxHost;
   readonly task: HarborTask;
   readonly step: HarborStep;
   readonly machine: HarborMachine;

@@ -5,7 +5,31 @@ export const harbor = defineEnvironment({
   name: 'harbor',
   summary: 'tasks in the format of Harbor, each in a separate container',
   section: z.strictObject({
-    engine: setting(z.enum(['auto', 'podman', 'docker']), 'auto', 'auto: podman if it works, or else docker'),
+    engine: setting(
+      z.enum(['auto', 'podman', 'docker', 'kubernetes']),
+      'auto',
+      'auto: podman if it works, or else docker',
+    ),
+    kubernetes: z
+      .strictObject({
+        namespace: setting(
+          z.string().min(1).nullable(),
+          null,
+          'null: the namespace of the current context, or of the pod that runs this',
+        ),
+        image: setting(
+          z.string().min(1).nullable(),
+          null,
+          'the image of a task without docker_image, such as registry.example.com/tasks/{digest}; {digest} is that of its folder',
+        ),
+        pull_secret: setting(z.string().min(1).nullable(), null, 'a Secret with the credentials of the registry'),
+        tools_image: setting(
+          z.string().min(1),
+          'busybox:1.37.0-musl',
+          'an image with a static /bin/busybox, which every box gets',
+        ),
+      })
+      .describe('the cluster of engine: kubernetes'),
     require_separate_verifier: setting(
       z.boolean(),
       false,
@@ -29,17 +53,14 @@ export const harbor = defineEnvironment({
       'most seconds for an agent, including its waiting for the model; a longer limit in task.toml goes before it',
     ),
   }),
-  async open({ engine, commandTimeout, outputChars, boxLife, ...section }) {
-    const [{ boxEngines, findWorkingEngine }, { openHarbor }] = await Promise.all([
-      import('@agentjet/sandbox/boxes'),
+  async open({ engine, kubernetes, commandTimeout, outputChars, boxLife, ...section }) {
+    const [{ findBoxHost }, { openHarbor }] = await Promise.all([
+      import('./find-box-host.js'),
       import('./harbor-environment.js'),
     ]);
-    const found = await findWorkingEngine(engine === 'auto' ? boxEngines : [engine]);
-    if (typeof found === 'string')
-      throw new ConfigError('no_engine', `environment.protocol is harbor, which needs podman or docker. ${found}.`);
     return openHarbor({
       ...section,
-      engine: found,
+      engine: await findBoxHost(engine, kubernetes),
       commandSeconds: commandTimeout,
       outputCharacters: outputChars,
       lifeSeconds: boxLife,

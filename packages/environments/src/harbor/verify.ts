@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
-import { cleanArchive, packFolder, type Box, type BoxEngine } from '@agentjet/sandbox/boxes';
+import { cleanArchive, packFolder, type Box, type BoxHost } from '@agentjet/sandbox/boxes';
 import {
   asOutage,
   asRoot,
@@ -28,7 +28,7 @@ import { resolveVariables } from './variables.js';
  */
 
 export type VerifyOptions = {
-  readonly engine: BoxEngine;
+  readonly engine: BoxHost;
   readonly task: HarborTask;
   /** The step that is scored. */
   readonly step: HarborStep;

@@ -4,10 +4,8 @@ import path from 'node:path';
 import { describeSelf, readBootId } from '@agentjet/core/processes';
 import { afterAll, describe, expect, it } from 'vitest';
 import { scriptEngine } from '../testing/scripted-engine.js';
-import { openBox } from './box.js';
-import { prepareImage } from './build-image.js';
+import { openBox, prepareImage, removeLeftBoxes } from './box-host.js';
 import { findBoxEngine } from './engine.js';
-import { removeLeftBoxes } from './labels.js';
 import { cleanArchive, listArchive, packFile, packFolder, readOnlyFile } from './tar.js';
 import { findWorkingEngine } from './working-engine.js';
 

@@ -28,6 +28,8 @@ export type BoxOptions = {
   readonly networks: readonly BoxNetwork[];
   /** The box ends after this time, even if this process no longer exists. */
   readonly lifeSeconds: number;
+  /** An engine that pulls the image when the box starts may take this long. Default: 0. */
+  readonly startSeconds?: number;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -57,8 +59,8 @@ export interface Box {
 const engineSeconds = 120;
 const copySeconds = 600;
 
-/** Starts a box. */
-export async function openBox(engine: BoxEngine, options: BoxOptions): Promise<Box> {
+/** Starts a box as a container. */
+export async function openContainer(engine: BoxEngine, options: BoxOptions): Promise<Box> {
   checkRoom(engine);
   const name = `ajet-box-${randomUUID().slice(0, 13)}`;
   const isOnline = options.networks.includes('public');

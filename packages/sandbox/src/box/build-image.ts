@@ -12,6 +12,9 @@ export type ImageSource =
       readonly digest: string;
     };
 
+/** Returns the tag of the image that is built from a folder. */
+export const tagOf = (digest: string): string => digest.slice(0, 32);
+
 /** Images that are being prepared, and those that the engine has. */
 const prepared = new WeakMap<BoxEngine, Map<string, Promise<string>>>();
 
@@ -19,8 +22,8 @@ const prepared = new WeakMap<BoxEngine, Map<string, Promise<string>>>();
  * Returns the name of an image that the engine has, after it was built or pulled if necessary. Simultaneous calls for
  * the same image share the work, which continues if one of the callers gives up. Throws SandboxError.
  */
-export async function prepareImage(engine: BoxEngine, source: ImageSource, seconds: number): Promise<string> {
-  const name = source.kind === 'named' ? source.image : `localhost/agentjet/box:${source.digest.slice(0, 32)}`;
+export async function prepareEngineImage(engine: BoxEngine, source: ImageSource, seconds: number): Promise<string> {
+  const name = source.kind === 'named' ? source.image : `localhost/agentjet/box:${tagOf(source.digest)}`;
   const images = prepared.get(engine) ?? new Map<string, Promise<string>>();
   prepared.set(engine, images);
   const work = images.get(name) ?? prepare(engine, { source, name, seconds });
@@ -29,7 +32,7 @@ export async function prepareImage(engine: BoxEngine, source: ImageSource, secon
   return work;
 }
 
-/** Lets the next `prepareImage` ask the engine again, because a box could not be started from the image. */
+/** Lets the next `prepareEngineImage` ask the engine again, because a box could not be started from the image. */
 export function forgetImage(engine: BoxEngine, name: string): void {
   prepared.get(engine)?.delete(name);
 }

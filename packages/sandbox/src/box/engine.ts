@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { SandboxError } from '../code-runner.js';
-import { exitOf, lastLine } from '../process/watch-limits.js';
+import { exitOf, lastLine, type Ending } from '../process/watch-limits.js';
 
 /**
  * The engine that runs boxes: docker or podman, through its command line. A call that the engine refuses, that does not
@@ -130,16 +130,22 @@ export function spawnClient(
   return child;
 }
 
-type Client = ReturnType<typeof spawnClient>;
+/** A command in a box, and the streams to it. */
+export type BoxClient = Ending & {
+  kill(signal: 'SIGKILL'): unknown;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
 
-export function feed(stdin: Client['stdin'], input: Readable | string | undefined): void {
+export function feed(stdin: Writable, input: Readable | string | undefined): void {
   if (typeof input === 'string') stdin.end(input);
   else input?.on('error', () => stdin.destroy()).pipe(stdin);
 }
 
 /** Kills the client if it takes too long or the caller gives up. The returned function stops that, and says why it ended. */
 export function endClient(
-  child: Client,
+  child: BoxClient,
   { seconds, signal }: Pick<EngineCall, 'seconds' | 'signal'>,
 ): () => 'time' | 'aborted' | undefined {
   let reason: 'time' | 'aborted' | undefined;

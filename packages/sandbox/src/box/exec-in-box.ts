@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
-import { callEngine, endClient, feed, spawnClient, type BoxEngine } from './engine.js';
+import { callEngine, endClient, feed, spawnClient, type BoxClient, type BoxEngine } from './engine.js';
 import { MiddleCut } from './middle-cut.js';
 
 /**
@@ -54,14 +54,34 @@ export async function execInBox(
   command: readonly string[],
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const { stdin, seconds, limit, outputCharacters, signal } = options;
+  const { stdin, signal } = options;
   signal?.throwIfAborted();
-  const mark = `box-${randomUUID()}`;
+  const mark = newMark();
   const client = spawnClient(engine, execArguments(box, command, options, mark), {
     env: hiddenOf(options.env),
     hasInput: stdin !== undefined,
   });
   feed(client.stdin, stdin);
+  return readResult(client, options, { mark, name: engine.name, endGroup: (pid) => killGroup(engine, box, pid) });
+}
+
+/** Makes the beginning of every line of a report. */
+export const newMark = (): string => `box-${randomUUID()}`;
+
+export type Reporting = {
+  readonly mark: string;
+  /** The name of the engine, for messages. */
+  readonly name: string;
+  /** Ends the process group of a command that is out of time or no longer wanted. */
+  readonly endGroup: (pid: string) => Promise<void>;
+};
+
+/** Waits for the report of a command, or until it is out of time. */
+export async function readResult(
+  client: BoxClient,
+  { seconds, limit, outputCharacters, signal }: ExecOptions,
+  { mark, name, endGroup }: Reporting,
+): Promise<ExecResult> {
   const output = new MiddleCut(outputCharacters);
   client.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text));
   const report = watchReport(mark);
@@ -88,13 +108,13 @@ export async function execInBox(
   clearTimeout(starting);
   limit?.removeEventListener('abort', end);
   const isAborted = stop() === 'aborted';
-  if ((isOutOfTime || isAborted) && report.pid !== undefined) await killGroup(engine, box, report.pid);
+  if ((isOutOfTime || isAborted) && report.pid !== undefined) await endGroup(report.pid);
   signal?.throwIfAborted();
   const text = output.text();
   if (report.status !== undefined)
     return { status: report.status, output: text, isOutOfTime: false, hasReported: true };
   if (isOutOfTime) return { status: null, output: text, isOutOfTime: true, hasReported: false };
-  if (report.pid === undefined || exit.status === null) throw brokenOff(engine, report.other, exit.signal);
+  if (report.pid === undefined || exit.status === null) throw brokenOff(name, report.other, exit.signal);
   return { status: null, output: text, isOutOfTime: false, hasReported: false };
 }
 
@@ -142,15 +162,18 @@ export function hiddenOf(env: Readonly<Record<string, string>> = {}): Readonly<R
 type Report = {
   pid: string | undefined;
   status: number | undefined;
+  /** True if a file to be copied does not exist. */
+  isAbsent: boolean;
   other: string;
   readonly read: (text: string) => void;
 };
 
-function watchReport(mark: string): Report {
+export function watchReport(mark: string): Report {
   let rest = '';
   const report: Report = {
     pid: undefined,
     status: undefined,
+    isAbsent: false,
     other: '',
     read: (text) => {
       const lines = `${rest}${text}`.split('\n');
@@ -159,6 +182,7 @@ function watchReport(mark: string): Report {
         const [, verb, value] = line.startsWith(mark) ? line.split(' ') : [];
         if (verb === 'begins' && value !== undefined && /^\d+$/.test(value)) report.pid ??= value;
         else if (verb === 'ended') report.status ??= Number(value);
+        else if (verb === 'absent') report.isAbsent = true;
         else report.other = `${report.other}${line}\n`.slice(-2000);
       }
     },
@@ -172,7 +196,7 @@ async function killGroup(engine: BoxEngine, box: string, pid: string): Promise<v
   await callEngine(engine, command, { seconds: startSeconds }).catch(() => undefined);
 }
 
-function brokenOff({ name }: BoxEngine, said: string, signal: string | null): SandboxError {
+function brokenOff(name: string, said: string, signal: string | null): SandboxError {
   const why = lastLine(said) || `its client ended${signal === null ? '' : ` with ${signal}`}`;
   return new SandboxError('failed', `${name} exec broke off: ${why}`);
 }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
 import { scriptEngine } from '../testing/scripted-engine.js';
-import { openBox } from './box.js';
+import { openBox } from './box-host.js';
 import { spawnClient } from './engine.js';
 import { forwardPort, NoLanguage } from './forward-port.js';
 import { forwarderCommand, type ForwarderLanguage } from './forwarders.js';

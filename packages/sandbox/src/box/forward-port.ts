@@ -1,7 +1,7 @@
 import { Duplex, type Writable } from 'node:stream';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
-import type { spawnClient } from './engine.js';
+import type { BoxClient } from './engine.js';
 import { noLanguage } from './forwarders.js';
 
 /** A port of the loopback address inside of a box. Its connections arrive here as streams, without any network. */
@@ -20,10 +20,8 @@ const startSeconds = 60;
 /** More than this is not read from the box before the receivers of its connections have read what arrived. */
 const mostHeldBytes = 16 * 2 ** 20;
 
-type Client = ReturnType<typeof spawnClient>;
-
 /** Waits until the forwarder that `client` runs listens. Calls `accept` with each connection. */
-export async function forwardPort(client: Client, accept: (stream: Duplex) => void): Promise<ForwardedPort> {
+export async function forwardPort(client: BoxClient, accept: (stream: Duplex) => void): Promise<ForwardedPort> {
   /** The streams whose last frame has not arrived. A destroyed one stays here, so that its frames open no other. */
   const streams = new Map<number, FramedStream>();
   const open = new Set<FramedStream>();
@@ -82,7 +80,7 @@ const headBytes = 8;
 /** Forwarders send much shorter frames. A program in the box that writes longer ones has taken the place of a forwarder. */
 const mostFrameBytes = 2 ** 20;
 
-function readFrames(client: Client, onFrame: (id: number, bytes: Buffer) => void): void {
+function readFrames(client: BoxClient, onFrame: (id: number, bytes: Buffer) => void): void {
   let parts: Buffer[] = [];
   let held = 0;
   let wanted = headBytes;

@@ -8,14 +8,17 @@ import { removeBox } from './remove-box.js';
 
 const ownerLabel = 'org.agentjet.owner';
 
-type Owner = ProcessIdentity & { readonly bootId: string };
+/** A process that opened boxes. */
+export type Owner = ProcessIdentity & { readonly bootId: string };
 
 const bootId = readBootId();
 
+/** Returns this process as the owner of boxes. */
+export const ownerOf = (): Owner => ({ ...describeSelf(), bootId });
+
 /** The labels of every box that this process opens. */
 export function ownLabels(): Readonly<Record<string, string>> {
-  const owner: Owner = { ...describeSelf(), bootId };
-  return { [ownerLabel]: JSON.stringify(owner) };
+  return { [ownerLabel]: JSON.stringify(ownerOf()) };
 }
 
 export function labelArguments(labels: Readonly<Record<string, string>>): readonly string[] {
@@ -28,7 +31,7 @@ const listSeconds = 60;
  * Removes the boxes of processes of this machine that no longer exist, and returns how many there were. Boxes of other
  * machines, of other containers, and of programs other than ours remain.
  */
-export async function removeLeftBoxes(engine: BoxEngine): Promise<number> {
+export async function removeLeftContainers(engine: BoxEngine): Promise<number> {
   const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isDead(owner));
   for (const { name } of left) await removeBox(engine, name);
   return left.length;
@@ -47,12 +50,18 @@ export async function listBoxes(engine: BoxEngine): Promise<readonly Listed[]> {
 
 function readLine(line: string): Listed {
   const at = line.indexOf(' ');
-  const value = parseJsonObject(line.slice(at + 1)) as Partial<Owner> | undefined;
-  const isOwner = typeof value?.pid === 'number' && typeof value.host === 'string' && typeof value.bootId === 'string';
-  return { name: line.slice(0, at), owner: isOwner ? (value as Owner) : undefined };
+  return { name: line.slice(0, at), owner: readOwner(line.slice(at + 1)) };
 }
 
-function isDead(owner: Owner): boolean {
+/** Reads an owner from its JSON. Returns undefined if it is something else. */
+export function readOwner(text: string): Owner | undefined {
+  const value = parseJsonObject(text) as Partial<Owner> | undefined;
+  const isOwner = typeof value?.pid === 'number' && typeof value.host === 'string' && typeof value.bootId === 'string';
+  return isOwner ? (value as Owner) : undefined;
+}
+
+/** Whether an owner is a process of this machine that no longer exists. */
+export function isDead(owner: Owner): boolean {
   if (owner.host !== hostname()) return false;
   if (owner.bootId !== bootId) return true;
   return owner.space === ownPidSpace() && !isProcessAlive(owner);

@@ -56,6 +56,16 @@ export function watchLimits(
 
 export type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
 
+/** A process, or something that ends like one. */
+export interface Ending {
+  readonly stdin: { destroy(): unknown } | null;
+  readonly stdout: { destroy(): unknown } | null;
+  readonly stderr: { destroy(): unknown } | null;
+  once(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'exit', listener: () => void): unknown;
+  once(event: 'close', listener: (status: number | null, signal: string | null) => void): unknown;
+}
+
 /**
  * A process that has exited may have started another one that keeps the pipes open. The pipes are closed after this
  * time.
@@ -63,7 +73,7 @@ export type Exit = { readonly status: number | null; readonly signal: string | n
 const openPipesMs = 2000;
 
 /** Resolves when the process has exited and its output was read. */
-export function exitOf(child: ChildProcess): Promise<Exit> {
+export function exitOf(child: Ending): Promise<Exit> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     child.once('error', (failure) => resolve({ status: null, signal: null, failure }));

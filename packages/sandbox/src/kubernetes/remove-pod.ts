@@ -1,0 +1,56 @@
+import { ownPidSpace } from '@agentjet/core/processes';
+import { isDead, readOwner, type Owner } from '../box/labels.js';
+import { askCluster, findInCluster } from './ask-cluster.js';
+import type { BoxCluster } from './cluster.js';
+import { boxLabel, ownerAnnotation } from './pod-spec.js';
+
+/** Removes a pod and its policy. Another pod that has got the same name remains. */
+export async function removePod(cluster: BoxCluster, name: string, uid?: string): Promise<void> {
+  const { pods, policies, namespace } = cluster;
+  const body = { gracePeriodSeconds: 0, ...(uid !== undefined && { preconditions: { uid } }) };
+  await findInCluster('remove a box', () => pods.deleteNamespacedPod({ name, namespace, body }));
+  await findInCluster('remove the network policy of a box', () =>
+    policies.deleteNamespacedNetworkPolicy({ name, namespace }),
+  );
+}
+
+type Left = { readonly name: string; readonly owner: (Owner & { readonly pod?: string }) | undefined };
+
+/**
+ * Removes what killed processes left: boxes of this machine, boxes of an earlier container of this pod, and boxes whose
+ * time is over. Returns how many pods there were. Objects without our label remain.
+ */
+export async function removeLeftPods(cluster: BoxCluster): Promise<number> {
+  const { pods, policies, namespace } = cluster;
+  const list = { namespace, labelSelector: boxLabel };
+  const found = await askCluster('list boxes', () => pods.listNamespacedPod(list));
+  const left = found.items.filter(
+    (pod) => isLeft(cluster, readLeft(pod)) || ['Failed', 'Succeeded'].includes(pod.status?.phase ?? ''),
+  );
+  for (const { metadata } of left) await removePod(cluster, metadata?.name ?? '', metadata?.uid);
+  const alive = new Set(found.items.map(({ metadata }) => metadata?.name));
+  for (const policy of (await askCluster('list policies', () => policies.listNamespacedNetworkPolicy(list))).items) {
+    const { name, owner } = readLeft(policy);
+    if (alive.has(name) || !isLeft(cluster, { name, owner })) continue;
+    await findInCluster('remove the network policy of a box', () =>
+      policies.deleteNamespacedNetworkPolicy({ name, namespace }),
+    );
+  }
+  return left.length;
+}
+
+type Found = {
+  readonly metadata?: { readonly name?: string; readonly annotations?: Readonly<Record<string, string>> };
+};
+
+const readLeft = ({ metadata }: Found): Left => ({
+  name: metadata?.name ?? '',
+  owner: readOwner(metadata?.annotations?.[ownerAnnotation] ?? ''),
+});
+
+function isLeft({ self }: BoxCluster, { owner }: Left): boolean {
+  if (owner === undefined) return false;
+  if (isDead(owner)) return true;
+  // One container of a pod opens boxes. After a restart it has another space of processes.
+  return self !== null && owner.pod === self.uid && owner.space !== ownPidSpace();
+}
