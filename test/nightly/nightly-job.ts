@@ -39,6 +39,7 @@ export const jobs = {
   real: 'Does a real language model learn in the tutorials with SmolLM2, one seed of each?',
   frameworks: 'Which agent frameworks in TypeScript and in Python work, and is exactly what they sampled trained?',
   harbor: 'Are tasks of Harbor paid as Harbor pays them, and neither attacks, faults nor kills change that?',
+  kubernetes: 'Are tasks of Harbor paid right in pods of a real API server, while its calls and its pods fail?',
   doors: 'Do our packages work with the compilers, package managers, bundlers and test runners that people use?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm, as programs and over ACP?',
 } as const;

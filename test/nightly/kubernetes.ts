@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { playInCluster } from './kubernetes/play-in-cluster.js';
+import type { NightlyOutcome } from './nightly-job.js';
+
+const setup = path.join(import.meta.dirname, '..', 'bench', 'harbor', 'setup.sh');
+
+/** Plays tasks of Harbor in pods of a real API server, while its calls and its pods fail. Installs podman if it may. */
+export async function run(): Promise<NightlyOutcome> {
+  const made = spawnSync('sh', [setup], { encoding: 'utf8' });
+  const [, file] = /^export CONTAINERS_CONF=(.*)$/m.exec(made.stdout) ?? [];
+  if (file !== undefined) process.env['CONTAINERS_CONF'] = file;
+  const result = await playInCluster({ episodes: 60, faultShare: 0.02, seed: 1, report: (line) => console.log(line) });
+  if (typeof result === 'string')
+    return { passed: true, isSkipped: true, summary: `There is no cluster: ${result}`, details: {} };
+  const { apiServer, faults, wrongRewards, left, finished, episodes, notOutages } = result;
+  const summary = { api_server: apiServer, faults, wrong_rewards: wrongRewards, left };
+  return {
+    passed: wrongRewards === 0 && left === 0 && notOutages.length === 0 && finished >= episodes * 0.75,
+    summary: JSON.stringify({ ...summary, finished, episodes }),
+    details: { ...summary, ...result },
+  };
+}
