@@ -1,7 +1,7 @@
 /**
  * Does a verifier pay what it should, and nothing else? Our tasks are played by their solutions and by doing nothing, and
  * Harbor itself plays them too. Then agents attack the verifier, calls of the engine fail at random, and processes are
- * killed. `--only tasks,attacks` runs some parts. Without docker or podman nothing runs: see setup.sh.
+ * killed. Pods of a real API server play them, too. `--only tasks,attacks` runs some parts. Without docker or podman nothing runs: see setup.sh.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,9 +13,10 @@ import { playInside } from './inside/play-inside.js';
 import { killPlayers } from './kills.js';
 import { measureOverhead } from './overhead.js';
 import { doNothing, openBench, playTask, readTasks, solve, tasksFolder, type Play } from './play.js';
+import { playInCluster } from '../../nightly/kubernetes/play-in-cluster.js';
 import { findHarbor, harborReward } from './real-harbor.js';
 
-const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead'] as const;
+const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead', 'kubernetes'] as const;
 type Part = (typeof parts)[number];
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
@@ -61,6 +62,12 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     summary['overhead_percent'] = overhead.overheadPercent;
     details['overhead'] = overhead;
     report(`overhead: ${JSON.stringify(overhead)}`);
+  }
+  if (only.includes('kubernetes')) {
+    const played = await playInCluster({ episodes: 60, faultShare: 0.02, seed: 1, report });
+    summary['kubernetes'] = typeof played === 'string' ? played : played.summary;
+    details['kubernetes'] = played;
+    report(`kubernetes: ${JSON.stringify(played)}`);
   }
   return { summary, details, isPart: only.length < parts.length };
 }

@@ -22,14 +22,18 @@ import { preparePrograms, startCluster, type Cluster, type Programs } from './st
 /** Plays tasks of Harbor in boxes of a cluster, while calls, pods and containers fail. */
 
 export type ClusterResult = {
-  readonly apiServer: string;
+  readonly summary: {
+    readonly api_server: string;
+    readonly faults: number;
+    readonly wrong_rewards: number;
+    readonly left: number;
+  };
+  /** The objects of `deploy/` that the API server accepted. */
   readonly manifests: number;
   readonly episodes: number;
-  readonly faults: number;
-  readonly wrongRewards: number;
   readonly finished: number;
+  /** Failures of episodes that were not outages. */
   readonly notOutages: readonly string[];
-  readonly left: number;
   readonly kinds: Readonly<Record<string, number>>;
 };
 
@@ -78,14 +82,11 @@ export async function playInCluster({
     const left = await countLeft(cluster, boxes, kubelet);
     const count = (end: End): number => ends.filter((each) => each === end).length;
     return {
-      apiServer: cluster.version,
+      summary: { api_server: cluster.version, faults: faults.injected, wrong_rewards: count('wrong'), left },
       manifests,
       episodes,
-      faults: faults.injected,
-      wrongRewards: count('wrong'),
       finished: count('right'),
       notOutages,
-      left,
       kinds: faults.kinds,
     };
   } finally {
