@@ -10,7 +10,7 @@ export async function run(): Promise<NightlyOutcome> {
   const made = spawnSync('sh', [setup], { encoding: 'utf8' });
   const [, file] = /^export CONTAINERS_CONF=(.*)$/m.exec(made.stdout) ?? [];
   if (file !== undefined) process.env['CONTAINERS_CONF'] = file;
-  const result = await playInCluster({ episodes: 60, faultShare: 0.02, seed: 1, report: (line) => console.log(line) });
+  const result = await playInCluster({ episodes: 40, faultShare: 0.02, seed: 1, report: (line) => console.log(line) });
   if (typeof result === 'string')
     return { passed: true, isSkipped: true, summary: `There is no cluster: ${result}`, details: {} };
   const { summary, finished, episodes, notOutages } = result;

@@ -64,7 +64,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     report(`overhead: ${JSON.stringify(overhead)}`);
   }
   if (only.includes('kubernetes')) {
-    const played = await playInCluster({ episodes: 60, faultShare: 0.02, seed: 1, report });
+    const played = await playInCluster({ episodes: 40, faultShare: 0.02, seed: 1, report });
     summary['kubernetes'] = typeof played === 'string' ? played : played.summary;
     details['kubernetes'] = played;
     report(`kubernetes: ${JSON.stringify(played)}`);
