@@ -2,6 +2,7 @@ import type { JsonObject, MemoryPart, NeedRequest, ResourceNeed } from '@agentje
 import { sumParts } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
+import { withTeacherSeconds } from '../needs/teacher-need.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { readLora } from '../lora-options.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
@@ -96,7 +97,7 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
     parts: trains ? expected : samplingParts(job),
     ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * trained }),
     fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
-    ...withTeacherSeconds(seconds, teacher && scoringSecondsOnCpu(teacher.shape, teacher.workload, rates)),
+    ...withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher.shape, teacher.workload, rates) : 0),
   };
 }
 
@@ -104,13 +105,6 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
 function readTeacher(model: JsonObject, request: NeedRequest): Teacher {
   const shape = readModelShape(model);
   return { config: parseModelConfig(model), shape, workload: readWorkload(request, shape.contextLength) };
-}
-
-type Seconds = Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds'>;
-
-function withTeacherSeconds({ stepSeconds, trainingSeconds }: Seconds, teacherSeconds = 0): Seconds {
-  if (stepSeconds === null || trainingSeconds === undefined) return { stepSeconds };
-  return { stepSeconds: stepSeconds + teacherSeconds, trainingSeconds };
 }
 
 function largest(alternatives: readonly (readonly MemoryPart[])[]): readonly MemoryPart[] {

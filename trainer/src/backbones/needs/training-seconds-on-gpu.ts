@@ -24,3 +24,8 @@ export function trainingSecondsOnGpu(
   const work = 6 * tokens * (shape.activeParameters + attention) + 6 * episodes * answerTokens * shape.headParameters;
   return { stepSeconds: work / (share * peak * gpus.count) };
 }
+
+/** Estimates the time that GPUs need to score the tokens of a step. A forward pass is a third of training. */
+export function scoringSecondsOnGpu(...step: Parameters<typeof trainingSecondsOnGpu>): number {
+  return (trainingSecondsOnGpu(...step).stepSeconds ?? 0) / 3;
+}

@@ -245,3 +245,21 @@ it('says the seconds of a step on a CPU: about 217 were measured on two cores fo
   expect(stepSeconds).toBeLessThan(217 * 1.5);
   expect(estimateTorch({ ...request, trains: false }).stepSeconds).toBeNull();
 });
+
+it.each([null, { count: 1, bytes: 140 * gib, name: 'NVIDIA H200' }])(
+  'counts memory and time of a teacher on %o',
+  (gpus) => {
+    const alone: NeedRequest = { ...requestOf({ model: '0.5B', tokens: 512, packs: 8, gpus: 1 }), gpus, cores: 2 };
+    const taught = { ...alone, teacher: shapes['1.5B'] };
+    const [without, large] = [estimateTorch(alone), estimateTorch(taught)];
+    const of = (need: ResourceNeed): number => need.parts.find(({ name }) => name === 'teacher')?.bytes ?? 0;
+    expect(of(without)).toBe(0);
+    expect(of(large)).toBeGreaterThan((gpus === null ? 4 : 2) * 1.5e9);
+    const more = (large.stepSeconds ?? 0) - (without.stepSeconds ?? Infinity);
+    // Three times the parameters, and the forward pass alone, which is a third of a training.
+    const training = without.trainingSeconds ?? without.stepSeconds ?? 0;
+    expect(more / training).toBeGreaterThan(0.7);
+    expect(more / training).toBeLessThan(1.4);
+    expect(large.trainingSeconds).toBe(without.trainingSeconds);
+  },
+);

@@ -1,8 +1,9 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
-import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
-import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
+import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
+import { teacherParts, withTeacherSeconds } from '../needs/teacher-need.js';
+import { scoringSecondsOnGpu, trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from './refused-classes.js';
 import type { TorchSection } from './registration.js';
@@ -94,7 +95,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   const gpus = request.gpus && trainersGpus(request.config.rollout, request.gpus);
   const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
   const sampler = vllmParts(shape, request.config.rollout, workload);
-  const teacher = teacherParts(request);
+  const teacher = teacherParts(request, estimateTorch);
   const parts = (tokens: number): readonly MemoryPart[] => {
     if (gpus === null) return [...cpuParts(shape, request, tokens), ...teacher];
     const { answerShare } = workload;
@@ -109,18 +110,9 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     parts: parts(workload.treeTokens),
     ...(request.trains && { checkpointBytes: checkpointBytes(shape, request, settings) }),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
-    ...(request.trains ? timeOf(shape, workload, { gpus, cores: request.cores }) : { stepSeconds: null }),
+    ...(request.trains ? timeOf(shape, workload, { gpus, request }) : { stepSeconds: null }),
     compiles: request.trains && (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null)),
   };
-}
-
-/** The teacher is a second worker that trains nothing, on the same devices. */
-function teacherParts({ teacher, ...request }: NeedRequest): readonly MemoryPart[] {
-  if (teacher === undefined) return [];
-  const { lora, rollout } = request.config;
-  const config = { ...request.config, lora: { ...lora, rank: 0 }, rollout: { ...rollout, name: 'builtin' as const } };
-  const { parts } = estimateTorch({ ...request, config, model: teacher, trains: false });
-  return [{ name: 'teacher', bytes: sumParts(parts) }];
 }
 
 type OnGpu = {
@@ -304,11 +296,19 @@ function cpuParts(shape: ModelShape, { config, trains }: NeedRequest, tokens: nu
   ];
 }
 
+/** A teacher scores the samples after the student has written them, so its time is added. */
 function timeOf(
   shape: ModelShape,
   workload: Workload,
-  { gpus, cores }: Pick<NeedRequest, 'gpus' | 'cores'>,
+  { gpus, request }: Pick<NeedRequest, 'gpus'> & { readonly request: NeedRequest },
 ): Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'> {
-  if (gpus !== null) return trainingSecondsOnGpu(shape, workload, { gpus, share: measured.shareOfPeak });
-  return stepSecondsOnCpu(shape, workload, { ...measured.cpuRates, cores });
+  const teacher = request.teacher && readModelShape(request.teacher);
+  if (gpus !== null) {
+    const speed = { gpus, share: measured.shareOfPeak };
+    const seconds = trainingSecondsOnGpu(shape, workload, speed);
+    return withTeacherSeconds(seconds, teacher ? scoringSecondsOnGpu(teacher, workload, speed) : 0);
+  }
+  const rates = { ...measured.cpuRates, cores: request.cores };
+  const seconds = stepSecondsOnCpu(shape, workload, rates);
+  return withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher, workload, rates) : 0);
 }

@@ -104,3 +104,14 @@ it('says the seconds of a step: on a CPU, and on a GPU longer than the torch bac
   expect(estimateVerl(request('nano', { gpus: null, cores: 2 })).stepSeconds).toBeGreaterThan(0);
   expect(estimateVerl(request('nano', { trains: false }))).toMatchObject({ stepSeconds: null });
 });
+
+it.each([null, h200])('counts memory and time of a teacher on %o', (gpus) => {
+  const [alone, taught] = [{}, { teacher: shapes['1.5B'] }].map((given) =>
+    estimateVerl(request('0.5B', { gpus, ...given })),
+  );
+  expect(alone?.parts.map(({ name }) => name)).not.toContain('teacher');
+  const bytes = taught?.parts.find(({ name }) => name === 'teacher')?.bytes ?? 0;
+  expect(bytes).toBeGreaterThan((gpus === null ? 8 : 6) * 1.5e9); // masters, and the sampler's copy
+  expect(sumParts(taught?.parts ?? []) - sumParts(alone?.parts ?? [])).toBeCloseTo(bytes, -3);
+  expect(taught?.stepSeconds).toBeGreaterThan(1.2 * (alone?.stepSeconds ?? Infinity));
+});

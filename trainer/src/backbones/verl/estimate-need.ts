@@ -1,8 +1,9 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
-import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
-import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
+import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
+import { teacherParts, withTeacherSeconds } from '../needs/teacher-need.js';
+import { scoringSecondsOnGpu, trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from '../torch/refused-classes.js';
 import type { VerlSection } from './registration.js';
@@ -60,7 +61,11 @@ export function estimateVerl(request: NeedRequest): ResourceNeed {
   const shape = readModelShape(request.model);
   const workload = readWorkload(request, shape.contextLength);
   const placement = placeWorkers(settings, request);
-  const parts = (tokens: number): readonly MemoryPart[] => workerParts(shape, { settings, request, placement, tokens });
+  const teacher = teacherParts(request, estimateVerl);
+  const parts = (tokens: number): readonly MemoryPart[] => [
+    ...workerParts(shape, { settings, request, placement, tokens }),
+    ...teacher,
+  ];
   return {
     numParameters: shape.numParameters,
     place: request.gpus === null ? 'host' : 'gpu',
@@ -73,10 +78,18 @@ export function estimateVerl(request: NeedRequest): ResourceNeed {
 function timeOf(
   shape: ModelShape,
   workload: Workload,
-  { gpus, cores }: NeedRequest,
+  { gpus, cores, teacher: description }: NeedRequest,
 ): Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'> {
-  if (gpus === null) return stepSecondsOnCpu(shape, rowsOf(workload), { ...measured.cpuRates, cores });
-  return trainingSecondsOnGpu(shape, rowsOf(workload), { gpus, share: measured.shareOfPeak });
+  const teacher = description && readModelShape(description);
+  const rows = rowsOf(workload);
+  if (gpus !== null) {
+    const speed = { gpus, share: measured.shareOfPeak };
+    const seconds = trainingSecondsOnGpu(shape, rows, speed);
+    return withTeacherSeconds(seconds, teacher ? scoringSecondsOnGpu(teacher, rows, speed) : 0);
+  }
+  const rates = { ...measured.cpuRates, cores };
+  const seconds = stepSecondsOnCpu(shape, rows, rates);
+  return withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher, rows, rates) : 0);
 }
 
 /** The backbone takes rows, so the prompt is computed for each episode. */
