@@ -23,6 +23,7 @@ export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.j
 export { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer } from './testing/tiny-task.js';
 export { readLossCases } from './losses/read-loss-cases.js';
 export { referenceSlopes, type FixedTerms, type LossCase } from './losses/loss-case.js';
+export { measureDistillation } from './losses/measure-distillation.js';
 export { measureLossCase, measureLossOn } from './losses/measure-loss-case.js';
 export { lossSubjects } from './losses/loss-subjects.js';
 export { plainLoss } from './testing/plain-loss.js';

@@ -2,20 +2,33 @@
  * Does a backbone train with the gradient that the source of a loss defines? Each case in trainer/src/losses/cases
  * writes a loss as its source does. The gradient of the case is computed in double precision on a small model whose
  * samples share tokens. It is compared with the gradient of the backbone. The result is the relative error, which is at
- * most 1e-4 in single precision. A new file in that folder is measured too.
+ * most 1e-4 in single precision. A new file in that folder is measured too. `distill` compares the gradient of a student
+ * with that of the reverse KL to its teacher.
  *
  * The gradients of `torch` (on the CPU) and `tinker` (the client of a server over the embedded backbone) are read from
  * the weights before and after a step. `skipped` says which backbone is not on this machine.
  */
 
-import { lossSubjects, measureLossCase, measureLossOn, readLossCases, type LossCase } from '@agentjet/trainer/testing';
+import {
+  lossSubjects,
+  measureDistillation,
+  measureLossCase,
+  measureLossOn,
+  readLossCases,
+  type LossCase,
+} from '@agentjet/trainer/testing';
 import type { BenchOptions, BenchResult } from '../bench.js';
+
+const ofDistill =
+  'Agarwal et al. 2024, "On-Policy Distillation of Language Models": the gradient of the reverse KL, over all answers of two tokens';
 
 type Errors = Readonly<Record<string, number>>;
 
 export async function run({ report }: BenchOptions): Promise<BenchResult> {
   const cases = await readLossCases();
-  const columns: Record<string, Errors> = { onnx: await measureAll(cases, measureLossCase) };
+  const columns: Record<string, Errors> = {
+    onnx: { ...(await measureAll(cases, measureLossCase)), distill: await measureDistillation() },
+  };
   const skipped: Record<string, string> = {};
   for (const { name, missing, open } of lossSubjects) {
     if (missing !== undefined) {
@@ -24,12 +37,14 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
     }
     const subject = await open();
     try {
-      columns[name] = await measureAll(cases, (lossCase) => measureLossOn(lossCase, subject));
+      const errors = await measureAll(cases, (lossCase) => measureLossOn(lossCase, subject));
+      columns[name] = { ...errors, distill: await measureDistillation(subject) };
     } finally {
       await subject.close();
     }
   }
-  const rows = cases.map(({ name }) => {
+  const sources = { ...Object.fromEntries(cases.map(({ name, source }) => [name, source])), distill: ofDistill };
+  const rows = Object.keys(sources).map((name) => {
     const backbones = Object.entries(columns).map(
       ([backbone, errors]) => [backbone, errors[name] ?? Number.NaN] as const,
     );
@@ -39,7 +54,6 @@ export async function run({ report }: BenchOptions): Promise<BenchResult> {
     return [name, { backbones: Object.fromEntries(backbones) }] as const;
   });
   for (const [name, why] of Object.entries(skipped)) report(`${name}: not measured: ${why}`);
-  const sources = Object.fromEntries(cases.map(({ name, source }) => [name, source]));
   return {
     summary: Object.fromEntries(rows),
     details: { sources, ...(Object.keys(skipped).length > 0 && { skipped }) },

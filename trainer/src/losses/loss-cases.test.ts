@@ -6,6 +6,7 @@ import { createRandomSamples } from '../testing/random-samples.js';
 import { createPolicySlope } from './policy-slope.js';
 import { referenceSlopes, type FixedTerms } from './loss-case.js';
 import { lossSubjects } from './loss-subjects.js';
+import { measureDistillation } from './measure-distillation.js';
 import { measureLossCase, measureLossOn } from './measure-loss-case.js';
 import { readLossCases } from './read-loss-cases.js';
 
@@ -55,11 +56,16 @@ describe.each(lossSubjects)('the backbone $name', ({ name, missing, open }) => {
       const subject = await open();
       try {
         for (const lossCase of some) expect(await measureLossOn(lossCase, subject), lossCase.name).toBeLessThan(1e-4);
+        expect(await measureDistillation(subject), 'distill').toBeLessThan(1e-4);
       } finally {
         await subject.close();
       }
     },
   );
+});
+
+it('a teacher gives the embedded backbone the gradient of the reverse KL', async () => {
+  expect(await measureDistillation()).toBeLessThan(1e-4);
 });
 
 it('every case has another name, and names its source', () => {

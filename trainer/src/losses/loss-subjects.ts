@@ -28,7 +28,7 @@ export type OpenSubject = {
   readonly backbone: Backbone;
   /** The temperature at which it can train. */
   readonly temperature: number;
-  /** Returns to the weights of `openExactModel`. */
+  /** Returns to the weights of `openSmallModel`. */
   readonly reset: () => Promise<void>;
   /** Reads the weights after a step. */
   readonly readWeights: () => Promise<Float32Array>;
@@ -62,10 +62,10 @@ const epsilon = 1e6;
 export const stepOverGradient = 100;
 const optimizer = adamOptions(stepOverGradient * epsilon, { epsilon });
 
-/** The same model in double precision. */
-export function openExactModel(): OnnxModel {
-  const weights = initialWeights(config, layout, initial);
-  return new OnnxModel({ config, weights, optimizer, threads: 1, precision: 'float64' });
+/** Opens the same model, or with another seed a model of the same size. */
+export function openSmallModel(precision: 'float32' | 'float64', seed: number = initial.seed): OnnxModel {
+  const weights = initialWeights(config, layout, { ...initial, seed });
+  return new OnnxModel({ config, weights, optimizer, threads: 1, precision });
 }
 
 export const lossSubjects: readonly LossSubject[] = [

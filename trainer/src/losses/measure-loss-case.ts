@@ -4,13 +4,14 @@ import {
   type LossOptions,
   type Sample,
   type SlopeLoss,
+  type TrainBatch,
   type TreePack,
 } from '@agentjet/core';
 import { tinyModel } from '../backbones/embedded/training/testing-model.js';
 import type { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
 import { packFor } from '../packing/pack-for.js';
 import { createRandomSamples } from '../testing/random-samples.js';
-import { openExactModel, stepOverGradient, type OpenSubject } from './loss-subjects.js';
+import { openSmallModel, stepOverGradient, type OpenSubject } from './loss-subjects.js';
 import { toTrainedLoss } from './to-trained-loss.js';
 import { referenceSlopes, type FixedTerms, type LossCase } from './loss-case.js';
 
@@ -39,24 +40,30 @@ export async function measureLossCase(lossCase: LossCase): Promise<number> {
  */
 export async function measureLossOn(lossCase: LossCase, subject: OpenSubject): Promise<number> {
   const { backbone, temperature } = subject;
-  const exact = openExactModel();
+  const exact = openSmallModel('float64');
   try {
     const packs = await createPacks(exact, { temperature, takes: backbone.capabilities.takes });
     const before = Float64Array.from(exact.parameters);
     const wanted = await referenceGradient(exact, packs, lossCase, temperature);
-    await subject.reset();
-    await backbone.trainStep({ packs, loss: lossOf(lossCase, temperature) });
-    const after = await subject.readWeights();
-    return distance(
-      before.map((weight, index) => (weight - (after[index] ?? Number.NaN)) / stepOverGradient),
-      wanted,
-    );
+    return distance(await readGradient(subject, before, { packs, loss: lossOf(lossCase, temperature) }), wanted);
   } finally {
     await exact.close();
   }
 }
 
-function lossOf({ loss }: LossCase, temperature: number): LossOptions | SlopeLoss {
+/** Trains a step from the weights `before`, and reads its gradient from the weights afterwards. */
+export async function readGradient(
+  { backbone, reset, readWeights }: Pick<OpenSubject, 'backbone' | 'reset' | 'readWeights'>,
+  before: Float64Array,
+  batch: TrainBatch,
+): Promise<Float64Array> {
+  await reset();
+  await backbone.trainStep(batch);
+  const after = await readWeights();
+  return before.map((weight, index) => (weight - (after[index] ?? Number.NaN)) / stepOverGradient);
+}
+
+export function lossOf({ loss }: Pick<LossCase, 'loss'>, temperature: number): LossOptions | SlopeLoss {
   return toTrainedLoss({ ...plain, temperature, ...loss }, {});
 }
 
@@ -78,10 +85,10 @@ async function createPacks(
 }
 
 /** Trains, in double precision, a cross entropy whose coefficients are those of the reference's slope. */
-async function referenceGradient(
+export async function referenceGradient(
   model: OnnxModel,
   packs: readonly TreePack[],
-  lossCase: LossCase,
+  lossCase: Pick<LossCase, 'reference'>,
   temperature: number,
 ): Promise<Float64Array> {
   const logprobs = (await model.termLogprobs(packs, temperature)).flatMap((values) => [...values]);
@@ -105,7 +112,8 @@ async function referenceGradient(
   return Float64Array.from(model.gradients);
 }
 
-function distance(found: ArrayLike<number>, wanted: Float64Array): number {
+/** Returns the norm of the difference over the norm of `wanted`. */
+export function distance(found: ArrayLike<number>, wanted: Float64Array): number {
   const norm = (values: Float64Array): number => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
   return norm(wanted.map((value, index) => value - (found[index] ?? Number.NaN))) / norm(wanted);
 }
