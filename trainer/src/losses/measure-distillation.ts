@@ -92,8 +92,8 @@ function weighByProbability(samples: readonly Sample[], takes: Teacher['takes'])
 }
 
 /**
- * The reverse KL of a token is the mean of ratio x (log student - log teacher) over the student's distribution, where
- * the ratio is that of the student to itself, held constant.
+ * The reverse KL of a token is the mean of ratio x (log student - log teacher) over the student's distribution. The
+ * ratio divides the student's probability by its present value, which is held constant.
  */
 async function reverseKlGradient(
   student: OnnxModel,
