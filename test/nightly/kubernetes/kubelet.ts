@@ -260,17 +260,17 @@ export class Kubelet {
 }
 
 function argumentsOf(
-  { image = '', command = [], securityContext, volumeMounts = [] }: V1Container,
+  { image = '', command = [], args = [], securityContext, volumeMounts = [] }: V1Container,
   folder: string,
 ): readonly string[] {
-  const [program = '', ...rest] = command;
+  const [program, ...rest] = command;
   const user = securityContext?.runAsUser === undefined ? [] : ['--user', String(securityContext.runAsUser)];
   const mounts = volumeMounts.flatMap(({ name, mountPath, readOnly }) => {
     const source = path.join(folder, name);
     mkdirSync(source, { recursive: true });
     return ['-v', `${source}:${mountPath}${readOnly === true ? ':ro' : ''}`];
   });
-  return [...user, ...mounts, '--entrypoint', program, image, ...rest];
+  return [...user, ...mounts, ...(program === undefined ? [] : ['--entrypoint', program]), image, ...rest, ...args];
 }
 
 const statusOf = ({ name, image = '' }: V1Container) => ({

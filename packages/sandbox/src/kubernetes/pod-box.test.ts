@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { describeSelf, readBootId } from '@agentjet/core/processes';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { openBox, prepareImage, removeLeftBoxes } from '../box/box-host.js';
+import { SandboxError } from '../code-runner.js';
 import { packFile, packFolder, readOnlyFile } from '../box/tar.js';
 import { failWith, runningStatus, scriptCluster, type ScriptedCluster } from '../testing/scripted-cluster.js';
 import { checkCluster } from './check-cluster.js';
@@ -44,6 +45,7 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
     });
     const { metadata, spec } = pods.get(box.name) ?? {};
     expect(metadata?.labels).toMatchObject({ 'agentjet.org/box': box.name });
+    expect(spec?.containers[0]?.command).toBeUndefined(); // the entry point of the image remains
     expect(metadata?.annotations?.['org.agentjet.task']).toBe('t');
     expect(spec).toMatchObject({
       restartPolicy: 'Never',
@@ -52,7 +54,13 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
       enableServiceLinks: false,
       imagePullSecrets: [{ name: 'registry' }],
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [{ image: 'i:1', resources: { limits: { cpu: '1.5', memory: '64Mi' } } }],
+      containers: [
+        {
+          image: 'i:1',
+          args: expect.arrayContaining([expect.stringContaining('sleep 60')]),
+          resources: { limits: { cpu: '1.5', memory: '64Mi' } },
+        },
+      ],
     });
     for (const { securityContext, volumeMounts } of [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]) {
       expect(securityContext?.privileged).toBe(false);
@@ -111,6 +119,25 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
     );
     await expect(box.copyIn(packFile('f', 'x'), '/tmp')).rejects.toThrow('cannot unpack an archive in /tmp');
     await expect(box.stop()).rejects.toThrow('container not found');
+  });
+
+  it('is lost if the connection breaks after the report and before the end of an archive', async () => {
+    const { box, onExec } = await startBox();
+    onExec((socket) => {
+      socket.once('message', (data: Buffer) => {
+        const mark = /(box-[0-9a-f-]+) ended/.exec(data.toString())?.[1];
+        socket.send(Buffer.concat([Buffer.from([2]), Buffer.from(`${mark} ended 0\n`)]), () => socket.terminate());
+      });
+      return true;
+    });
+    await expect(box.copyOut('/etc/hostname', (archive) => readOnlyFile(archive, 100))).rejects.toThrow(SandboxError);
+  });
+
+  it('is lost if a command cannot run as its user', async () => {
+    const { box } = await startBox();
+    const as = (user: string | number) => box.exec(shell('true'), { ...limits, user });
+    await expect(as('no-such-user')).rejects.toThrow('The image has no user no-such-user.');
+    await expect(as(4_242_424)).rejects.toThrow('The tools of boxes have no setuidgid.');
   });
 
   it('is lost if a command outlives its connection', async () => {

@@ -103,9 +103,10 @@ export class PodBox implements Box {
     try {
       const made = await read(client.stdout);
       await ended;
-      if (report.status === 0) return made;
+      if (report.status === 0 && client.broke === null) return made;
     } catch (error) {
-      if (report.status === 0 || (client.broke === null && report.status === undefined && !report.isAbsent)) {
+      // Otherwise the archive is incomplete, and this error only follows from that.
+      if (client.broke === null && (report.status ?? 0) === 0 && !report.isAbsent) {
         client.kill();
         throw error;
       }

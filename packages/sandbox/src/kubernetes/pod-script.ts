@@ -61,13 +61,15 @@ function asUser(user: string, env: Readonly<Record<string, string>>): readonly s
   const variables = words(Object.entries(env).map(([name, value]) => `${name}=${value}`));
   if (/^(0|root)(:|$)/.test(user)) return [`run() { "$0" env ${variables} "$@"; }`];
   const name = user.split(':')[0] ?? '';
-  const home = 'HOME' in env ? '' : 'HOME="$home"';
   const number = /^\d+$/.test(name);
+  const home = 'HOME' in env ? '' : 'HOME="$home"';
   return [
     `entry=$("$0" awk -F: -v u=${words([name])} '$${number ? 3 : 1} == u { print $1 ":" $6; exit }' /etc/passwd)`,
     'home=${entry#*:}',
     ...(number ? [] : [`[ -n "$entry" ] || { echo ${words([`The image has no user ${name}.`])} >&2; exit 126; }`]),
-    'if [ -n "$entry" ]',
+    'if [ -n "$entry" ]; then tool=su; else tool=setuidgid; fi',
+    '"$0" --list | "$0" grep -qx $tool || { echo "The tools of boxes have no $tool." >&2; exit 126; }',
+    'if [ "$tool" = su ]',
     `then run() { "$0" su -p -s "\${0%busybox}sh" -c 'exec "$@"' -- "\${entry%%:*}" sh "$0" env ${home} ${variables} "$@"; }`,
     `else run() { "$0" setuidgid ${words([user.includes(':') ? user : `${user}:0`])} "$0" env HOME=/ ${variables} "$@"; }`,
     'fi',

@@ -65,7 +65,7 @@ export function podOf(cluster: BoxCluster, name: string, options: BoxOptions): V
         {
           ...own,
           name: boxContainer,
-          command: shell(`exec "$0" sleep ${Math.ceil(lifeSeconds)}`),
+          args: shell(`exec "$0" sleep ${Math.ceil(lifeSeconds)}`), // the entry point of the image remains
           resources: { limits },
           securityContext: { privileged: false, runAsUser: 0, runAsGroup: 0 },
         },
