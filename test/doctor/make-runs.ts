@@ -14,6 +14,7 @@ import { moreHealthy } from './by-others/more-healthy.js';
 import { morePlants } from './by-others/more-plants.js';
 import { plantsByOthers } from './by-others/plants.js';
 import { healthyOfRound3, plantsOfRound3 } from './by-others/round-3.js';
+import { healthyOfRound4, plantsOfRound4 } from './by-others/round-4.js';
 import { healthy } from './healthy.js';
 import type { Plant } from './plant.js';
 import { plants } from './plants.js';
@@ -41,15 +42,18 @@ const runDirIn = (experimentDir: string): string => {
 
 const more: readonly Plant[] = [...morePlants, ...moreHealthy];
 const round3: readonly Plant[] = [...plantsOfRound3, ...healthyOfRound3];
+const round4: readonly Plant[] = [...plantsOfRound4, ...healthyOfRound4];
 
 function fileOf(plant: Plant): string {
   if (round3.includes(plant)) return 'by-others/round-3.ts';
+  if (round4.includes(plant)) return 'by-others/round-4.ts';
   const folder = plant.name.startsWith('by-others.') ? 'by-others/' : '';
   const file = plant.cause === undefined ? 'healthy' : 'plants';
   return `${folder}${more.includes(plant) ? 'more-' : ''}${file}.ts`;
 }
 
-for (const plant of [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers, ...more, ...round3]) {
+const all = [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers, ...more, ...round3, ...round4];
+for (const plant of all) {
   const { name, cause, open } = plant;
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'doctor-'));

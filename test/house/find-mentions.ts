@@ -75,11 +75,11 @@ function wrongWords(words: readonly string[], program: Program, path: string): r
 const flagName = (word: string): string => word.replace(/[^\w-].*$/, '');
 
 /**
- * Matches another tool and its arguments, up to the end of the command or sentence. The flags of other tools are not
- * checked.
+ * Matches another tool and its arguments, up to the end of the command or sentence, or the program `"$0"` of a shell
+ * script and its flags. The flags of other tools are not checked.
  */
 const otherTool =
-  /`(?!ajet\b)[a-zX][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
+  /"\$0"(?: --[a-z-]+)+|`(?!ajet\b)[a-zX][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
 
 function wrongCommands(text: string, { program, scripts }: Known): readonly string[] {
   const ajet = [...text.matchAll(/(?<![\w/.@-])ajet(?<words>(?: (?:[^\s`"'(),;:]+|\([^)]*\)))+)/g)].flatMap(

@@ -13,7 +13,7 @@ import { asOutage, type HarborMachine } from './harbor-machine.js';
 import { ModelRoutes } from './model-routes.js';
 import { enterNetwork, type PhaseNetwork } from './phase-network.js';
 import { prepareStep } from './prepare-step.js';
-import { meanOf, toVerdict, type Rewards } from './read-reward.js';
+import { meanOfSteps, toVerdict, type Rewards } from './read-reward.js';
 import type { HarborStep } from './read-steps.js';
 import type { HarborTask } from './read-task.js';
 import { runInBox } from './run-in-box.js';
@@ -145,7 +145,7 @@ export class HarborSession implements Session {
   async #evaluate(): Promise<Verdict> {
     while (!this.#isDone) await this.#score();
     const [last = {}] = this.#rewards.slice(-1);
-    return toVerdict(this.#task.joining === 'final' ? last : meanOf(this.#rewards));
+    return toVerdict(this.#task.joining === 'final' ? last : meanOfSteps(this.#rewards));
   }
 
   async #endStep(): Promise<StepResult> {

@@ -72,7 +72,7 @@ export function toVerdict(rewards: Rewards): Verdict {
 }
 
 /** Joins the numbers of several steps by their mean. A number that a step does not have counts as 0. */
-export function meanOf(steps: readonly Rewards[]): Rewards {
+export function meanOfSteps(steps: readonly Rewards[]): Rewards {
   const names = [...new Set(steps.flatMap((rewards) => Object.keys(rewards)))];
   const mean = (name: string): number => steps.reduce((sum, rewards) => sum + (rewards[name] ?? 0), 0) / steps.length;
   return Object.fromEntries(names.map((name) => [name, mean(name)]));

@@ -9,12 +9,12 @@ import { removeBox } from './remove-box.js';
 const ownerLabel = 'org.agentjet.owner';
 
 /** A process that opened boxes. */
-export type Owner = ProcessIdentity & { readonly bootId: string };
+export type BoxOwner = ProcessIdentity & { readonly bootId: string };
 
 const bootId = readBootId();
 
 /** Returns this process as the owner of boxes. */
-export const ownerOf = (): Owner => ({ ...describeSelf(), bootId });
+export const ownerOf = (): BoxOwner => ({ ...describeSelf(), bootId });
 
 /** The labels of every box that this process opens. */
 export function ownLabels(): Readonly<Record<string, string>> {
@@ -32,12 +32,12 @@ const listSeconds = 60;
  * machines, of other containers, and of programs other than ours remain.
  */
 export async function removeLeftContainers(engine: BoxEngine): Promise<number> {
-  const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isDead(owner));
+  const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isOwnerDead(owner));
   for (const { name } of left) await removeBox(engine, name);
   return left.length;
 }
 
-type Listed = { readonly name: string; readonly owner: Owner | undefined };
+type Listed = { readonly name: string; readonly owner: BoxOwner | undefined };
 
 /** Lists all boxes of the engine, in any state. */
 export async function listBoxes(engine: BoxEngine): Promise<readonly Listed[]> {
@@ -54,14 +54,14 @@ function readLine(line: string): Listed {
 }
 
 /** Reads an owner from its JSON. Returns undefined if it is something else. */
-export function readOwner(text: string): Owner | undefined {
-  const value = parseJsonObject(text) as Partial<Owner> | undefined;
+export function readOwner(text: string): BoxOwner | undefined {
+  const value = parseJsonObject(text) as Partial<BoxOwner> | undefined;
   const isOwner = typeof value?.pid === 'number' && typeof value.host === 'string' && typeof value.bootId === 'string';
-  return isOwner ? (value as Owner) : undefined;
+  return isOwner ? (value as BoxOwner) : undefined;
 }
 
 /** Whether an owner is a process of this machine that no longer exists. */
-export function isDead(owner: Owner): boolean {
+export function isOwnerDead(owner: BoxOwner): boolean {
   if (owner.host !== hostname()) return false;
   if (owner.bootId !== bootId) return true;
   return owner.space === ownPidSpace() && !isProcessAlive(owner);

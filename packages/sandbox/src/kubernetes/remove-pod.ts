@@ -1,5 +1,5 @@
 import { ownPidSpace } from '@agentjet/core/processes';
-import { isDead, readOwner, type Owner } from '../box/labels.js';
+import { isOwnerDead, readOwner, type BoxOwner } from '../box/labels.js';
 import { askCluster, findInCluster } from './ask-cluster.js';
 import type { BoxCluster } from './cluster.js';
 import { boxLabel, ownerAnnotation } from './pod-spec.js';
@@ -14,7 +14,7 @@ export async function removePod(cluster: BoxCluster, name: string, uid?: string)
   );
 }
 
-type Left = { readonly name: string; readonly owner: (Owner & { readonly pod?: string }) | undefined };
+type Left = { readonly name: string; readonly owner: (BoxOwner & { readonly pod?: string }) | undefined };
 
 /**
  * Removes what killed processes left: boxes of this machine, boxes of an earlier container of this pod, and boxes whose
@@ -50,7 +50,7 @@ const readLeft = ({ metadata }: Found): Left => ({
 
 function isLeft({ self }: BoxCluster, { owner }: Left): boolean {
   if (owner === undefined) return false;
-  if (isDead(owner)) return true;
+  if (isOwnerDead(owner)) return true;
   // One container of a pod opens boxes. After a restart it has another space of processes.
   return self !== null && owner.pod === self.uid && owner.space !== ownPidSpace();
 }

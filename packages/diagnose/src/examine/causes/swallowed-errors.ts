@@ -20,6 +20,7 @@ export const manySwallowedErrors: Cause = {
     'zero_gradients',
     'stopped_learning',
     'format_not_met',
+    'tools_refused',
     'rate_too_low',
   ],
   explainsFrom: 0.2,
@@ -38,8 +39,12 @@ function failedCalls(run: ExaminedRun): Sighting | undefined {
   };
 }
 
-/** Errors after calls that could not be used are left out: another cause finds those calls. */
-const errorsOf = ({ toolErrors, badCalls }: EpisodeOf): number => Math.max(0, toolErrors - badCalls);
+/**
+ * Errors after calls that could not be used are left out: another cause finds those calls. A call that cannot be read
+ * has no result, so it explains no error.
+ */
+const errorsOf = ({ toolErrors, badCalls, malformedCalls }: EpisodeOf): number =>
+  Math.max(0, toolErrors - (badCalls - malformedCalls));
 
 function failedTools(run: ExaminedRun): Sighting | undefined {
   const all = trainingEpisodes(run, 0.5);
