@@ -34,11 +34,13 @@ beforeEach(() => {
   vi.stubEnv('XDG_CACHE_HOME', path.join(dir, 'cache'));
   vi.stubEnv('HF_HOME', path.join(dir, 'hub-home'));
   vi.stubEnv('HF_ENDPOINT', 'http://127.0.0.1:9'); // nothing listens there
+  // A value that another test of this process left would switch the hub off.
+  for (const name of ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE']) vi.stubEnv(name, '0');
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   await hub?.close();
   hub = undefined;
-  vi.unstubAllEnvs();
   rmSync(dir, { recursive: true, force: true });
 });
 
