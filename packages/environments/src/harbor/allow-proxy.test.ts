@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createHostFilter } from './allowed-hosts.js';
 import { createAllowProxy, type Dial } from './allow-proxy.js';
@@ -92,4 +93,52 @@ it('closes what is open when the phase is over', async () => {
   proxy.close();
   await new Promise((resolve) => setImmediate(resolve));
   expect(socket?.destroyed).toBe(true);
+});
+
+it('closes a connection that opens after its stream or the phase has ended', async () => {
+  for (const end of ['stream', 'phase']) {
+    let connected: (socket: Socket) => void = () => undefined;
+    const dialed = new Promise<Socket>((resolve) => (connected = resolve));
+    const proxy = createAllowProxy(['a.b'], () => dialed);
+    const [near, far] = duplexPair() as [Duplex, Duplex];
+    proxy.accept(far);
+    near.write('CONNECT a.b:1 HTTP/1.1\r\n\r\n');
+    await delay(20);
+    if (end === 'phase') proxy.close();
+    else far.destroy();
+    await delay(20);
+    const socket = await toServer('a.b', 1);
+    connected(socket);
+    await delay(20);
+    expect([end, socket.destroyed]).toEqual([end, true]);
+  }
+});
+
+it('ends an answer that its host broke off, and a request whose program has ended', async () => {
+  const sockets: Socket[] = [];
+  const half = createServer((_asked, answer) => {
+    sockets.push(answer.socket as Socket);
+    answer.writeHead(200, { 'content-length': 100 }).write('half');
+  });
+  await new Promise<void>((resolve) => void half.listen(0, '127.0.0.1', resolve));
+  const proxy = createAllowProxy(['a.b'], async () => connect((half.address() as AddressInfo).port, '127.0.0.1'));
+  const ask = async (): Promise<readonly [Duplex, Duplex]> => {
+    const [near, far] = duplexPair() as [Duplex, Duplex];
+    proxy.accept(far);
+    near.write('GET http://a.b/ HTTP/1.1\r\nHost: a.b\r\n\r\n');
+    let said = '';
+    near.on('data', (part) => (said += String(part)));
+    while (!said.includes('half')) await delay(5);
+    return [near, far];
+  };
+  const [, far] = await ask();
+  sockets[0]?.destroy();
+  await delay(100);
+  expect(far.destroyed).toBe(true);
+  const [near] = await ask();
+  near.end();
+  await delay(100);
+  expect(sockets[1]?.destroyed).toBe(true);
+  proxy.close();
+  half.close();
 });

@@ -2,7 +2,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import { connect, isIP, BlockList, type Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
-import type { Duplex } from 'node:stream';
+import { pipeline, type Duplex } from 'node:stream';
 import { createHostFilter } from './allowed-hosts.js';
 
 /**
@@ -20,8 +20,10 @@ export type Dial = (host: string, port: number) => Promise<Socket>;
 export function createAllowProxy(hosts: readonly string[], dial: Dial = dialOutside): AllowProxy {
   const isAllowed = createHostFilter(hosts);
   const open = new Set<Duplex>();
+  let isClosed = false;
   const keep = <Stream extends Duplex>(stream: Stream): Stream => {
     open.add(stream);
+    if (isClosed) stream.destroy();
     return stream.on('error', () => stream.destroy()).once('close', () => open.delete(stream));
   };
   const reach = async (host: string, port: number): Promise<Socket | Refusal> => {
@@ -36,6 +38,7 @@ export function createAllowProxy(hosts: readonly string[], dial: Dial = dialOuts
   return {
     accept: (stream) => void server.emit('connection', keep(stream)),
     close: () => {
+      isClosed = true;
       for (const stream of open) stream.destroy();
     },
   };
@@ -51,6 +54,7 @@ async function tunnel(
   const url = URL.parse(`tcp://${target}`);
   if (url === null || url.port === '') return void stream.end('HTTP/1.1 400 Bad Request\r\n\r\n');
   const reached = await reach(url.hostname, Number(url.port));
+  if (stream.destroyed) return hangUp(reached);
   if ('reason' in reached)
     return void stream.end(`HTTP/1.1 ${reached.status} Refused\r\nContent-Type: text/plain\r\n\r\n${reached.reason}\n`);
   stream.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -58,6 +62,11 @@ async function tunnel(
   reached.pipe(stream).pipe(reached);
   reached.once('close', () => stream.destroy());
   stream.once('close', () => reached.destroy());
+}
+
+/** The program has ended while its host was dialed. */
+function hangUp(reached: Socket | Refusal): void {
+  if (!('reason' in reached)) reached.destroy();
 }
 
 /** Headers that belong to one connection. */
@@ -77,6 +86,7 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, reach: Re
     void answer.writeHead(status, { 'content-type': 'text/plain' }).end(`${reason}\n`);
   if (url === null || url.protocol !== 'http:') return refuse({ status: 400, reason: 'Give a whole http: address.' });
   const reached = await reach(url.hostname, Number(url.port || 80));
+  if (answer.destroyed) return hangUp(reached);
   if ('reason' in reached) return refuse(reached);
   const kept = Object.entries(asked.headers).filter(([name]) => !ofConnection.includes(name));
   const onward = request({
@@ -87,11 +97,12 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, reach: Re
   });
   onward.once('response', (got) => {
     answer.writeHead(got.statusCode ?? 502, got.headers);
-    got.pipe(answer);
+    pipeline(got, answer, () => undefined); // an answer that breaks off must not look as if more would come
   });
   onward.once('error', (error) =>
     answer.headersSent ? answer.destroy() : refuse({ status: 502, reason: String(error) }),
   );
+  answer.once('close', () => onward.destroy());
   asked.pipe(onward);
 }
 
