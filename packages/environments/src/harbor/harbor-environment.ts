@@ -31,7 +31,10 @@ export function openHarbor(options: HarborOptions): Environment {
       const found = await find(task).catch(() => undefined); // `open` says what is wrong
       if (found === undefined) return {};
       const call = options.commandSeconds + callReserveSeconds;
-      const steps = found.steps.map((step) => verifySecondsOf(step) + prepareSecondsOf(found, step));
+      const steps = found.steps.map((step, at) => {
+        const next = found.steps[at + 1];
+        return verifySecondsOf(step) + (next === undefined ? 0 : prepareSecondsOf(found, next));
+      });
       const open = openSecondsOf(found.machine) + prepareSecondsOf(found, found.steps[0]);
       const evaluate = steps.reduce((sum, seconds) => sum + seconds, 0);
       return { open, call: steps.length > 1 ? Math.max(call, ...steps) : call, evaluate };
