@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentError, EnvironmentOutage } from '@agentjet/core';
 import { SandboxError } from '@agentjet/sandbox';
 import {
@@ -192,6 +193,18 @@ describe('a program in the box', () => {
     await expect(session.run({ command: ['a'] })).rejects.toMatchObject({ code: 'time_over' });
   });
 
+  it('does not begin if writing its files took all of its time', async () => {
+    const box = new MemoryBox();
+    box.exec = async (command, { limit }) => {
+      if (command[0] === 'sh') await sleep(60);
+      box.log.push(`${command[0]} ${limit?.aborted}`);
+      return { status: 0, output: '', isOutOfTime: false, hasReported: true };
+    };
+    const session = await openSession(box, '[agent]\ntimeout_sec = 0.05');
+    expect(await session.run(order)).toEqual({ status: null, output: '', isOutOfTime: true });
+    expect(box.log).toEqual(['sh undefined']);
+  });
+
   it('is ended with the life of its box, even if it keeps a call of its model running', async () => {
     const box = new MemoryBox();
     const ended = { status: null, output: '', isOutOfTime: true, hasReported: false };
@@ -374,6 +387,23 @@ describe('a task with several steps', () => {
     const session = await openSession(box, steps(), { files });
     expect(await session.step?.()).toMatchObject({ reward: 0.25, isDone: true });
     expect(await session.evaluate()).toEqual({ reward: 0.25, isSuccess: false });
+  });
+
+  it('leaves no box of a verifier if it is closed while a step is scored', async () => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    const session = await openSession(box, steps(), { files });
+    let go: () => void = () => undefined;
+    const { restart } = box;
+    box.restart = () => new Promise((resolve) => (go = resolve));
+    const step = session.step?.().catch(() => undefined);
+    await sleep(10);
+    const closed = session.close();
+    await sleep(10);
+    expect(box.log).not.toContain('remove');
+    box.restart = restart;
+    go();
+    await Promise.all([step, closed]);
+    expect(box.log.at(-1)).toBe('remove');
   });
 
   it('has no reward if the set-up of a step fails', async () => {

@@ -55,6 +55,7 @@ export class HarborSession implements Session {
   #network: PhaseNetwork | undefined;
   #beganAt = performance.now();
   #spentMs = 0;
+  #scoring: Promise<Rewards> | undefined;
   #verdict: Promise<Verdict> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -156,8 +157,13 @@ export class HarborSession implements Session {
     return { observation, reward: toVerdict(rewards).reward, isDone: this.#isDone, info: { rewards } };
   }
 
-  /** Scores the present step, and begins the next one if there is one. */
-  async #score(): Promise<Rewards> {
+  /** Scores the present step, and begins the next one if there is one. No step is scored twice at a time. */
+  #score(): Promise<Rewards> {
+    this.#scoring ??= this.#scoreStep().finally(() => (this.#scoring = undefined));
+    return this.#scoring;
+  }
+
+  async #scoreStep(): Promise<Rewards> {
     const [task, step] = [this.#task, this.#step];
     const next = task.steps[task.steps.indexOf(step) + 1];
     this.#leave();
@@ -202,7 +208,8 @@ export class HarborSession implements Session {
   async #close(): Promise<void> {
     this.#over.abort(new EnvironmentError('closed', 'The session was closed.'));
     this.#leave();
-    await this.#verdict?.catch(() => undefined);
+    await Promise.allSettled([this.#verdict, this.#scoring]); // they may still open boxes and networks
+    this.#leave();
     const removed = await Promise.allSettled(this.#boxes.map((box) => box.remove()));
     const failed = removed.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

@@ -35,6 +35,7 @@ export async function runInBox(
   const limit = new AbortController();
   const stop = endWhenOver(msLeft, limit);
   try {
+    if (limit.signal.aborted) return { status: null, output: '', isOutOfTime: true };
     const input = stdin === undefined ? {} : { stdin };
     const given = { ...common, ...input, env: { ...usual, ...env }, seconds: null, signal };
     const { status, output, isOutOfTime } = await box.exec(command, { ...given, limit: limit.signal });
