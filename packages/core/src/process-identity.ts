@@ -30,6 +30,19 @@ export function isProcessAlive({ pid, started }: Pick<ProcessIdentity, 'pid' | '
   }
 }
 
+/**
+ * Whether a process of this machine no longer exists. A process of another machine or namespace of pids may exist.
+ * `bootId` names the present start of the machine. `isAlive` decides about a process whose pid can be looked up.
+ */
+export function isProcessGone(
+  identity: ProcessIdentity & { readonly bootId: string },
+  bootId: string,
+  isAlive: (identity: ProcessIdentity) => boolean = isProcessAlive,
+): boolean {
+  if (identity.host !== hostname()) return false;
+  return identity.bootId !== bootId || (identity.space === ownPidSpace() && !isAlive(identity));
+}
+
 let self: Pick<ProcessIdentity, 'pid' | 'started'> | undefined;
 
 /** Returns undefined if the process does not exist or the system does not report its start time. */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { isProcessAlive, ownPidSpace, type ProcessIdentity } from '@agentjet/core/processes';
+import { isProcessAlive, isProcessGone, ownPidSpace, type ProcessIdentity } from '@agentjet/core/processes';
 import { StoreError } from '../store/store-error.js';
 
 /** The process that writes. `heartbeat` is in milliseconds since 1970, because other processes compare it. */
@@ -14,11 +14,7 @@ export type Owner = ProcessIdentity & {
  * Whether the owner is dead. An owner is dead if its process no longer exists on this machine, or if it sent no
  * heartbeat for 30 seconds.
  */
-export function isDead(owner: Owner, bootId: string): boolean {
-  if (isOver(owner)) return true;
-  if (owner.host !== hostname()) return false;
-  return owner.bootId !== bootId || (owner.space === ownPidSpace() && !isAlive(owner));
-}
+export const isDead = (owner: Owner, bootId: string): boolean => isOver(owner) || isProcessGone(owner, bootId, isAlive);
 
 /** Throws StoreError `owned` unless the owner is dead. */
 export function requireDead(owner: Owner | undefined, bootId: string): void {
@@ -37,7 +33,7 @@ export const isSilent = (owner: Owner): boolean =>
 
 const isOver = ({ heartbeat }: Owner): boolean => Date.now() - heartbeat > deadAfterMs;
 
-function isAlive(owner: Owner): boolean {
+function isAlive(owner: ProcessIdentity): boolean {
   // If the ids are equal, the owner is an earlier store of this process, which was closed or forgotten, or an earlier
   // process with the same pid.
   return owner.pid !== process.pid && isProcessAlive(owner);

@@ -1,5 +1,4 @@
-import { hostname } from 'node:os';
-import { describeSelf, isProcessAlive, ownPidSpace, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
+import { describeSelf, isProcessGone, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { parseJsonObject } from '@agentjet/core';
 import { askEngine, type BoxEngine } from './engine.js';
 import { removeBox } from './remove-box.js';
@@ -32,7 +31,7 @@ const listSeconds = 60;
  * machines, of other containers, and of programs other than ours remain.
  */
 export async function removeLeftContainers(engine: BoxEngine): Promise<number> {
-  const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isOwnerDead(owner));
+  const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isOwnerGone(owner));
   for (const { name } of left) await removeBox(engine, name);
   return left.length;
 }
@@ -61,8 +60,4 @@ export function readOwner(text: string): BoxOwner | undefined {
 }
 
 /** Whether an owner is a process of this machine that no longer exists. */
-export function isOwnerDead(owner: BoxOwner): boolean {
-  if (owner.host !== hostname()) return false;
-  if (owner.bootId !== bootId) return true;
-  return owner.space === ownPidSpace() && !isProcessAlive(owner);
-}
+export const isOwnerGone = (owner: BoxOwner): boolean => isProcessGone(owner, bootId);

@@ -1,14 +1,18 @@
 import { ownPidSpace } from '@agentjet/core/processes';
-import { isOwnerDead, readOwner, type BoxOwner } from '../box/labels.js';
+import { isOwnerGone, readOwner, type BoxOwner } from '../box/labels.js';
 import { askCluster, findInCluster } from './ask-cluster.js';
 import type { BoxCluster } from './cluster.js';
 import { boxLabel, ownerAnnotation } from './pod-spec.js';
 
 /** Removes a pod and its policy. Another pod that has got the same name remains. */
 export async function removePod(cluster: BoxCluster, name: string, uid?: string): Promise<void> {
-  const { pods, policies, namespace } = cluster;
+  const { pods, namespace } = cluster;
   const body = { gracePeriodSeconds: 0, ...(uid !== undefined && { preconditions: { uid } }) };
   await findInCluster('remove a box', () => pods.deleteNamespacedPod({ name, namespace, body }));
+  await removePolicy(cluster, name);
+}
+
+async function removePolicy({ policies, namespace }: BoxCluster, name: string): Promise<void> {
   await findInCluster('remove the network policy of a box', () =>
     policies.deleteNamespacedNetworkPolicy({ name, namespace }),
   );
@@ -31,10 +35,7 @@ export async function removeLeftPods(cluster: BoxCluster): Promise<number> {
   const alive = new Set(found.items.map(({ metadata }) => metadata?.name));
   for (const policy of (await askCluster('list policies', () => policies.listNamespacedNetworkPolicy(list))).items) {
     const { name, owner } = readLeft(policy);
-    if (alive.has(name) || !isLeft(cluster, { name, owner })) continue;
-    await findInCluster('remove the network policy of a box', () =>
-      policies.deleteNamespacedNetworkPolicy({ name, namespace }),
-    );
+    if (!alive.has(name) && isLeft(cluster, { name, owner })) await removePolicy(cluster, name);
   }
   return left.length;
 }
@@ -50,7 +51,7 @@ const readLeft = ({ metadata }: Found): Left => ({
 
 function isLeft({ self }: BoxCluster, { owner }: Left): boolean {
   if (owner === undefined) return false;
-  if (isOwnerDead(owner)) return true;
+  if (isOwnerGone(owner)) return true;
   // One container of a pod opens boxes. After a restart it has another space of processes.
   return self !== null && owner.pod === self.uid && owner.space !== ownPidSpace();
 }
