@@ -41,7 +41,7 @@ export function isSampled(state: LedgerState, group: LedgerGroup, rules: LedgerR
 
 /** Returns whether the group is closed with enough filled places for the policy. */
 export function isTrainable(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
-  return isClosed(state, group, rules) && isEnough(countPlaces(state, group, rules).filled, group, rules);
+  return lookAtPlaces(state, group, rules).isTrainable;
 }
 
 /** Returns whether the group would be trainable if every open and taken place were filled. */
@@ -49,7 +49,7 @@ export function canBecomeTrainable(state: LedgerState, group: LedgerGroup, rules
   return isEnough(group.places.length - countPlaces(state, group, rules).given_up, group, rules);
 }
 
-/** Returns whether a place of the group is open, and whether the group is trainable (see `isTrainable`). */
+/** Returns whether a place of the group is open (see `seatStateOf`), and whether it is trainable. Looks at each place once. */
 export function lookAtPlaces(
   state: LedgerState,
   group: LedgerGroup,
