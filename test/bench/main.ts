@@ -7,7 +7,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import type { Bench, BenchOptions, BenchResult } from './bench.js';
+import { type Bench, type BenchOptions, type BenchResult, textOption } from './bench.js';
 import { joinParts, keepResult, readTree, writePart } from './keep-result.js';
 import { type Noise, startNoiseProbe, TooBusyError, waitUntilQuiet } from './measure-noise.js';
 
@@ -75,14 +75,6 @@ async function main(): Promise<void> {
     report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
   }
   if (isJson) console.log(JSON.stringify(result.summary));
-}
-
-function textOption(args: readonly string[], option: string): string | undefined {
-  const at = args.indexOf(option);
-  if (at < 0) return undefined;
-  const value = args[at + 1];
-  if (value === undefined || value.startsWith('--')) throw new Error(`${option} needs a value.`);
-  return value;
 }
 
 function worst(noise: readonly Noise[]): Noise | undefined {

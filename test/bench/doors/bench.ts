@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
 import { run as benchAtif } from '../atif/bench.js';
 import { readTree } from '../keep-result.js';
 import { runCommand } from '../first-hour/run-command.js';
@@ -25,11 +25,11 @@ import { tryAdapters } from './try-adapters.js';
 const root = path.resolve(import.meta.dirname, '../../..');
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const only = optionOf(args, '--only');
+  const only = textOption(args, '--only');
   const isChosen = toChoice(only);
   const folder = mkdtempSync(path.join(tmpdir(), 'doors-'));
   try {
-    const packed = optionOf(args, '--packed') ?? (await pack(path.join(folder, 'packed')));
+    const packed = textOption(args, '--packed') ?? (await pack(path.join(folder, 'packed')));
     const earlier = only === undefined ? nothing : keptAtThisCommit();
     const outcomes: Record<string, string> = { ...earlier.projects };
     const loads: Record<string, number> = { ...earlier.loads };
@@ -92,10 +92,6 @@ function keptAtThisCommit(): Kept {
     readonly commit: string;
   };
   return commit === readTree(root).commit ? { projects: kept, loads, others } : nothing;
-}
-
-function optionOf(args: readonly string[], name: string): string | undefined {
-  return args.includes(name) ? args[args.indexOf(name) + 1] : undefined;
 }
 
 async function pack(packed: string): Promise<string> {

@@ -1,7 +1,8 @@
 /**
  * Does a verifier pay what it should, and nothing else? Our tasks are played by their solutions and by doing nothing, and
  * Harbor itself plays them too. Then agents attack the verifier, calls of the engine fail at random, and processes are
- * killed. Pods of a real API server play them, too. `--only tasks,attacks` runs some parts. Without docker or podman nothing runs: see setup.sh.
+ * killed. Pods of a real API server play them, too. `--only tasks,attacks` runs some parts. Without docker or podman
+ * nothing runs: see setup.sh.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
