@@ -66,8 +66,10 @@ export function toEpisodeOutcome(
 }
 
 /** Whether one of the fields contains these words, in capitals or not. */
-export const saysWords = (outcome: OutcomeInWords, words: string): boolean =>
-  Object.values(outcome).some((text) => text.toLowerCase().includes(words.toLowerCase()));
+export function saysWords(outcome: OutcomeInWords, words: string): boolean {
+  const wanted = words.toLowerCase();
+  return Object.values(outcome).some((text) => text.toLowerCase().includes(wanted));
+}
 
 function firstMessage(errors: unknown): string | undefined {
   const [first] = Array.isArray(errors) ? (errors as readonly unknown[]) : [];
