@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { absentEngine, harborSettings } from '../testing/harbor-settings.js';
 import { openHarbor } from './harbor-environment.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'harbor-'));
@@ -25,16 +26,7 @@ it('gives a step the time to be scored and to prepare the step that follows it',
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), text);
   }
-  const harbor = openHarbor({
-    engine: { name: 'podman', program: '/none', folder: null },
-    requireSeparateVerifier: false,
-    guardSharedVerifier: true,
-    countModelTime: false,
-    commandSeconds: 60,
-    outputCharacters: 1000,
-    lifeSeconds: 1000,
-    onNotice: () => undefined,
-  });
+  const harbor = openHarbor({ ...harborSettings, engine: absentEngine, requireSeparateVerifier: false });
   const task = { taskId: 't', mainQuery: '', initMessages: [], metadata: { harbor: { folder } } };
   const { call, evaluate } = (await harbor.limits?.(task)) ?? {};
   expect(call).toBeGreaterThanOrEqual(3000 + 2000);

@@ -13,21 +13,12 @@ import {
   type ExecResult,
 } from '@agentjet/sandbox/boxes';
 import { afterAll, describe, expect, it } from 'vitest';
+import { absentEngine, harborSettings } from '../testing/harbor-settings.js';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import { readHarborTask } from './read-task.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'session-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
-
-const engine = { name: 'podman', program: '/none', folder: null } as const;
-const settings: HarborSettings = {
-  guardSharedVerifier: true,
-  countModelTime: false,
-  commandSeconds: 60,
-  outputCharacters: 1000,
-  lifeSeconds: 1000,
-  onNotice: () => undefined,
-};
 
 type Answer = Partial<ExecResult> | Error;
 
@@ -101,7 +92,12 @@ async function openSession(
   }
   const machine = { box, shell: 'bash', workdir: '/app', hadTests: false } as const;
   const task = await readHarborTask(folder);
-  return new HarborSession(machine, { engine, task, episodeId: 'e', settings: { ...settings, ...more } });
+  return new HarborSession(machine, {
+    engine: absentEngine,
+    task,
+    episodeId: 'e',
+    settings: { ...harborSettings, ...more },
+  });
 }
 
 const verdictOf = async (files: Record<string, string>) => (await openSession(new MemoryBox(files))).evaluate();
