@@ -91,7 +91,7 @@ export type RouteClock = {
   readonly begin: () => () => void;
 };
 
-/** What a route needs of a duplex stream of Node. Agents may have no types of Node, so this package names none. */
+/** The part of Node's duplex stream that a route needs. Agents may have no types of Node, so this package names none. */
 export interface RouteStream {
   destroy(): unknown;
   once(event: 'close', listener: () => void): unknown;

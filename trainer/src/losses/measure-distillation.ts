@@ -12,7 +12,7 @@ const teacherSeed = 2;
 const onPolicy = { loss: { clipLow: 0.2, clipHigh: 0.2, dualClip: 0 } };
 
 /**
- * Compares the gradient that \`distill\` trains with the gradient of the reverse KL in double precision. The samples are
+ * Compares the gradient that `distill` trains with the gradient of the reverse KL in double precision. The samples are
  * all answers of two tokens, each with its probability as the weight, so the mean over samples is the exact
  * expectation. They share their tokens in trees if the backbone takes trees. A teacher of the embedded backbone scores
  * them. Without a subject, the embedded backbone trains. Returns the norm of the difference over the norm of the

@@ -6,7 +6,7 @@ import type { HarborNetwork } from './read-machine.js';
 
 /** The network of one phase of a task. */
 export type PhaseNetwork = {
-  /** What programs need to use it. */
+  /** The variables that programs need to use it. */
   readonly env: Readonly<Record<string, string>>;
   /** Rejects with SandboxError if the way to the allowed hosts breaks. */
   readonly broken: Promise<never>;

@@ -77,7 +77,7 @@ function limitsOf(spec: EnvironmentToml, refuse: Refuse): Omit<MachineSpec, 'bui
   };
 }
 
-/** What one level of a task says about its verifier. */
+/** The verifier as one level of a task describes it. */
 export type VerifierLevel = { readonly verifier: VerifierToml; readonly tests: string };
 
 /**

@@ -4,7 +4,7 @@ import type { ChatRequest } from '@agentjet/core';
 const beginsWithError = /^\W{0,4}(\w*error|\w*exception|traceback|fatal|failed|failure)\b(?!" ?:)/i;
 const reportsError =
   /\b(status(?: code)?|http(?:\/[\d.]+)?):? [45]\d\d\b|"(?:status|status_?code|code)": ?"?[45]\d\d\b|"(?:ok|success)": ?false\b|"(?:error|isError|is_error)":(?! ?(?:null|false|""))/i;
-/** What services and the clients of services say when they give no answer. */
+/** Matches messages of services that give no answer, and of their clients. */
 const saysUnavailable =
   /^\W{0,4}(?:[45]\d\d\b.{0,40}\b(?:error|unavailable|unauthori[sz]ed|forbidden|not found|bad (?:request|gateway)|too many requests|timeout)|(?:service|server|tool|connection)\b.{0,20}\b(?:unavailable|refused|timed out|reset)|(?:timed out|timeout|permission denied|access denied|unauthori[sz]ed|forbidden|invalid api key|command not found)\b)/i;
 /** An error is reported at the beginning. A page that a tool has read may speak of errors later. */

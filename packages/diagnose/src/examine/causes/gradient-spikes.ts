@@ -56,7 +56,7 @@ export const gradientSpikes: Cause = {
   },
 };
 
-/** What a step that such rewards decide leaves behind. */
+/** Causes that follow from a step that such rewards decide. */
 const ofSpikes = [
   'never_solved',
   'lost_part',

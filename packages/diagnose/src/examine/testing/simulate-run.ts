@@ -30,7 +30,7 @@ export type RunSpec = {
 
 type Place = { readonly share: number; readonly task: number; readonly index: number; readonly random: Random };
 
-/** What an episode has that nothing special happened to. */
+/** The fields of an ordinary episode. */
 export const plainEpisode = {
   content: undefined,
   status: 'completed',
@@ -55,7 +55,7 @@ export const plainEpisode = {
   expected: undefined,
 } as const;
 
-/** What a failed episode has instead. */
+/** The fields in which a failed episode differs. */
 export const failedWith = (code: string, message: string, outage = false): Partial<EpisodeOf> => ({
   status: 'failed',
   success: false,

@@ -19,8 +19,8 @@ const pathRowLengths = [32, 64, 96, 128, 192, 256];
 /**
  * The counts below follow from the graph. Per token and layer it has about ten hidden states, three states of the query
  * projection and four of the feed-forward width. Per query, key and head it has the probabilities of each layer and
- * three temporaries. Each token has four rows of logits, or two rows of one chunk over a frozen head. Reading a path moves numKvHeads * headDim floats per token,
- * and a score has numHeads; the factor is measured (trainer/LOG.md).
+ * three temporaries. Each token has four rows of logits, or two rows of one chunk over a frozen head. Reading a path
+ * moves numKvHeads * headDim floats per token, and a score has numHeads; the factor is measured (trainer/LOG.md).
  */
 export function microbatchLimits(
   config: ModelConfig,
