@@ -62,13 +62,13 @@ describe('the tree that a result is kept for', () => {
     const whole = { summary: { answers: 1, gradients: 2, tokenizers: 3 }, details: { rounds: 3 } };
     keepResult(folder, { name: 'toy', commit: 'abc' }, whole);
     keepResult(folder, { name: 'toy', commit: 'bcd' }, { summary: { answers: 4 }, details: {}, isPart: true });
-    const part = { summary: { gradients: 5 }, details: {}, isPart: true };
+    const part = { summary: { gradients: 5 }, details: { rounds: 9 }, isPart: true };
     const file = keepResult(folder, { name: 'toy', commit: 'cde' }, part);
     const kept = JSON.parse(readFileSync(file, 'utf8')) as { readonly parts: object };
     expect(kept).toMatchObject({ commit: 'abc', rounds: 3, answers: 4, gradients: 5, tokenizers: 3 });
     expect(kept.parts).toEqual({
       answers: expect.objectContaining({ commit: 'bcd', date: expect.any(String) as string }) as object,
-      gradients: expect.objectContaining({ commit: 'cde' }) as object,
+      gradients: expect.objectContaining({ commit: 'cde', details: { rounds: 9 } }) as object,
     });
     keepResult(folder, { name: 'toy', commit: 'def' }, whole);
     expect(JSON.parse(readFileSync(file, 'utf8'))).not.toHaveProperty('parts');
@@ -79,9 +79,29 @@ describe('the tree that a result is kept for', () => {
     expect(() => keepResult(folder, { name: 'toy', commit: 'abc' }, part)).toThrow('Run the whole benchmark first.');
   });
 
+  const part = (out: string, commit: string, summary: Record<string, unknown>, details = {}): string =>
+    writePart(path.join(folder, out), { name: 'toy', commit }, { summary, details, isPart: true });
+
+  it('keeps machine and details of each run if several machines measured a part', () => {
+    const files = [1, 2].map((seed) => {
+      const file = part(`seed-${seed}`, 'abc', { seeds: [seed], speed: seed }, { load: seed });
+      const text = readFileSync(file, 'utf8').replaceAll(/"cpu": ".*"/g, `"cpu": "machine ${seed}"`);
+      writeFileSync(file, text);
+      return file;
+    });
+    const joined = joinParts(folder, { name: 'toy', files }, (_part, values) => values.flat());
+    const runs = [1, 2].map((seed): unknown =>
+      expect.objectContaining({
+        machine: expect.objectContaining({ cpu: `machine ${seed}` }),
+        details: { load: seed },
+      }),
+    );
+    expect(JSON.parse(readFileSync(joined, 'utf8'))).toMatchObject({ parts: { seeds: runs, speed: runs } });
+    const again = joinParts(path.join(folder, 'again'), { name: 'toy', files: [joined] });
+    expect(JSON.parse(readFileSync(again, 'utf8'))).toMatchObject({ seeds: [1, 2], parts: { seeds: runs } });
+  });
+
   it('joins parts that other machines measured, and refuses parts of several commits', () => {
-    const part = (out: string, commit: string, summary: Record<string, unknown>): string =>
-      writePart(path.join(folder, out), { name: 'toy', commit }, { summary, details: {}, isPart: true });
     const files = [part('a', 'abc', { speed: 1, seeds: [2] }), part('b', 'abc', { seeds: [1] })];
     const flat = (_part: string, values: readonly unknown[]): unknown => values.flat();
     writeFileSync(path.join(folder, 'toy.json'), JSON.stringify({ bench: 'toy', missing: ['seeds.first', 'memory'] }));

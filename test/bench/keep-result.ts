@@ -53,8 +53,8 @@ function machine(): { readonly [key: string]: unknown } {
 }
 
 /**
- * Writes `<folder>/<name>.json`. A partial result changes only its own keys, and `parts` says when and at which commit
- * each part was measured.
+ * Writes `<folder>/<name>.json`. A partial result changes only its own keys, and `parts` says when, at which commit and
+ * on which machine each part was measured, and with which details.
  */
 export function keepResult(
   folder: string,
@@ -63,8 +63,8 @@ export function keepResult(
 ): string {
   const file = path.join(folder, `${name}.json`);
   const run = describeRun(commit);
-  const record = isPart ? withPart(readRecord(file), summary, run) : { [kind]: name, ...run, ...details, ...summary };
-  return write(file, record);
+  if (isPart) return write(file, withPart(readRecord(file), summary, { ...run, details }));
+  return write(file, { [kind]: name, ...run, ...details, ...summary });
 }
 
 /**
@@ -74,14 +74,16 @@ export function keepResult(
 export function writePart(
   folder: string,
   { name, commit }: { readonly name: string; readonly commit: string },
-  { summary }: BenchResult,
+  { summary, details }: BenchResult,
 ): string {
-  return write(path.join(folder, `${name}.json`), withPart({ bench: name }, summary, describeRun(commit)));
+  const run = { ...describeRun(commit), details };
+  return write(path.join(folder, `${name}.json`), withPart({ bench: name }, summary, run));
 }
 
 /**
  * Puts the parts of these files into `<folder>/<name>.json`. `joinValues` joins the values of a part that several files
- * have. Throws Error if the files are of another benchmark or of different commits.
+ * have. Such a part has a list of its runs, in the order of the files. Throws Error if the files are of another
+ * benchmark or of different commits.
  */
 export function joinParts(
   folder: string,
@@ -92,13 +94,11 @@ export function joinParts(
   const strange = records.findIndex((record) => record['bench'] !== name);
   if (strange >= 0) throw new Error(`${files[strange]} is not a result of the benchmark ${name}.`);
   const all = records.flatMap((record) =>
-    Object.entries((record['parts'] ?? {}) as Readonly<Record<string, Fields>>).map(([part, run]) => ({
-      part,
-      run,
-      value: record[part],
-    })),
+    Object.entries((record['parts'] ?? {}) as Readonly<Record<string, Fields | readonly Fields[]>>).map(
+      ([part, runs]) => ({ part, runs: [runs].flat(), value: record[part] }),
+    ),
   );
-  const commits = new Set(all.map(({ run }) => run['commit']));
+  const commits = new Set(all.flatMap(({ runs }) => runs.map((run) => run['commit'])));
   if (commits.size > 1) throw new Error(`The files have results of several commits: ${[...commits].join(', ')}.`);
   const file = path.join(folder, `${name}.json`);
   let joined: Fields = existsSync(file) ? readRecord(file) : { bench: name };
@@ -108,7 +108,8 @@ export function joinParts(
     if (values.length > 1 && joinValues === undefined)
       throw new Error(`Several files have the part ${part}, and the benchmark ${name} cannot join them.`);
     const value = values.length === 1 ? values[0] : joinValues?.(part, values);
-    joined = withPart(joined, { [part]: value }, same[0]?.run ?? {});
+    const runs = same.flatMap((each) => each.runs);
+    joined = withPart(joined, { [part]: value }, runs.length === 1 ? (runs[0] ?? {}) : runs);
   }
   return write(file, joined);
 }
@@ -128,7 +129,7 @@ function readRecord(file: string): Fields {
   throw new Error(`${file} does not exist, so no part of it can be replaced. Run the whole benchmark first.`);
 }
 
-function withPart(record: Fields, summary: Fields, run: Fields): Fields {
+function withPart(record: Fields, summary: Fields, run: Fields | readonly Fields[]): Fields {
   const parts = Object.fromEntries(Object.keys(summary).map((key) => [key, run]));
   return {
     ...record,
