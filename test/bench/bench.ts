@@ -42,12 +42,40 @@ export function numberOption(args: readonly string[], name: string, fallback: nu
 }
 
 /** Returns the text after `name` in args, such as `--only requests`, or undefined if the name is missing. */
-export function textOption(args: readonly string[], name: string, allowed?: readonly string[]): string | undefined {
+export function textOption(args: readonly string[], name: string): string | undefined {
   const at = args.indexOf(name);
   if (at < 0) return undefined;
   const value = args[at + 1] ?? '';
-  if (value !== '' && !value.startsWith('--') && allowed?.includes(value) !== false) return value;
-  throw new Error(`${name} needs ${allowed?.join(' or ') ?? 'a value'}; it has ${JSON.stringify(value)}.`);
+  if (value !== '' && !value.startsWith('--')) return value;
+  throw new Error(`${name} needs a value; it has ${JSON.stringify(value)}.`);
+}
+
+/** Returns the one of the allowed values that follows `name` in args, or undefined if the name is missing. */
+export function choiceOption<T extends string>(
+  args: readonly string[],
+  name: string,
+  allowed: readonly T[],
+): T | undefined {
+  const value = textOption(args, name);
+  return value === undefined ? undefined : requireAllowed(name, value, allowed);
+}
+
+/** Returns the allowed values that args name, such as `--only tasks,kills`, or all of them if the name is missing. */
+export function listOption<T extends string>(
+  args: readonly string[],
+  name: string,
+  allowed: readonly T[],
+): readonly T[] {
+  const named = textOption(args, name)
+    ?.split(',')
+    .map((value) => requireAllowed(name, value, allowed));
+  return allowed.filter((value) => named?.includes(value) ?? true);
+}
+
+function requireAllowed<T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw new Error(`${name} has ${JSON.stringify(value)}; it takes ${allowed.join(', ')}.`);
 }
 
 /** Returns the middle value, or the mean of the middle two. */

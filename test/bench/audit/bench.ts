@@ -5,12 +5,11 @@
  * of them.
  */
 
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
 import { allRewards, measureAudit } from './measure-audit.js';
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const at = args.indexOf('--only');
-  const only = at < 0 ? '' : (args[at + 1] ?? '');
+  const only = textOption(args, '--only') ?? '';
   const chosen = allRewards.filter(({ name }) => name.includes(only));
   const { summary, audited } = await measureAudit(report, chosen);
   const byOthers = audited.filter(({ isByOthers }) => isByOthers);

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import { adamOptions } from '@agentjet/trainer/testing';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { readTree } from '../keep-result.js';
 import golden from '../parity/golden.json' with { type: 'json' };
 import {
@@ -38,10 +38,16 @@ const tinyContextLength = 64;
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 10);
-  const only = args.includes('--only') ? (args[args.indexOf('--only') + 1] ?? '').split(',') : undefined;
+  const known = subjects();
+  const only = listOption(
+    args,
+    '--only',
+    known.map(({ name }) => name),
+  );
   const text = await readFile(path.join(import.meta.dirname, '../results/backbones.json'), 'utf8').catch(() => '{}');
-  const { rows, seconds } = only ? othersOf(text, { commit: readTree(import.meta.dirname).commit, steps }) : noRows();
-  for (const subject of subjects().filter(({ name }) => only?.includes(name) ?? true)) {
+  const isPart = only.length < known.length;
+  const { rows, seconds } = isPart ? othersOf(text, { commit: readTree(import.meta.dirname).commit, steps }) : noRows();
+  for (const subject of known.filter(({ name }) => only.includes(name))) {
     if ('skipped' in subject) {
       report(`${subject.name}: skipped (${subject.skipped})`);
       rows[subject.name] = { skipped: subject.skipped };

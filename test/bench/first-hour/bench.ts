@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { frameworks } from '@agentjet/cli';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
 import { judgeLearning } from './judge-learning.js';
 import { runCommand } from './run-command.js';
 import { tryFramework } from './try-framework.js';
@@ -18,9 +18,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const numSteps = 10;
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const only = args[args.indexOf('--only') + 1];
-  const chosen = args.includes('--only') ? frameworks.filter((name) => name === only) : frameworks;
-  if (chosen.length === 0) throw new Error(`--only is ${JSON.stringify(only)}. There are ${frameworks.join(', ')}.`);
+  const chosen = listOption(args, '--only', frameworks);
   const folder = mkdtempSync(path.join(tmpdir(), 'first-hour-'));
   try {
     const packed = path.join(folder, 'packed');

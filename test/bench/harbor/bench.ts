@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findWorkingEngine } from '@agentjet/sandbox/boxes';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { attacksFolder, listAttacks, tryAttack, type AttackModes } from './attack.js';
 import { injectFaults } from './faults.js';
 import { playInside } from './inside/play-inside.js';
@@ -18,12 +18,11 @@ import { playInCluster } from '../../nightly/kubernetes/play-in-cluster.js';
 import { findHarbor, harborReward } from './real-harbor.js';
 
 const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead', 'kubernetes'] as const;
-type Part = (typeof parts)[number];
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const engine = await findWorkingEngine();
   if (typeof engine === 'string') throw new Error(`${engine}. On Debian: eval "$(sh test/bench/harbor/setup.sh)".`);
-  const only = partsOf(args);
+  const only = listOption(args, '--only', parts);
   const summary: Record<string, unknown> = { engine: engine.name };
   const details: Record<string, unknown> = {};
   if (only.includes('tasks')) Object.assign(summary, await playAll(report));
@@ -77,15 +76,6 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 export function joinValues(part: string, values: readonly unknown[]): unknown {
   if (part === 'engine' && new Set(values).size === 1) return values[0];
   throw new Error(`The part ${part} has the values ${values.map((value) => JSON.stringify(value)).join(', ')}.`);
-}
-
-function partsOf(args: readonly string[]): readonly Part[] {
-  const at = args.indexOf('--only');
-  if (at < 0) return parts;
-  const names = (args[at + 1] ?? '').split(',');
-  const unknown = names.find((name) => !parts.some((part) => part === name));
-  if (unknown !== undefined) throw new Error(`--only names "${unknown}"; there are ${parts.join(', ')}.`);
-  return parts.filter((part) => names.includes(part));
 }
 
 async function playAll(report: BenchOptions['report']) {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { toErrorMessage } from '@agentjet/core';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { joinCalculators, measureCalculator } from './calculator.js';
 import { measureInt8 } from './int8.js';
 import { measureShape, shapeNames } from './shape.js';
@@ -48,7 +48,11 @@ const sections: readonly Section[] = [
 ];
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
-  const wanted = namedSections(options.args);
+  const wanted = listOption(
+    options.args,
+    '--only',
+    sections.map(({ name }) => name),
+  );
   const summary: Record<string, unknown> = {};
   const failed: Record<string, string> = {};
   for (const { name, measure } of sections.filter((section) => wanted.includes(section.name))) {
@@ -64,14 +68,4 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
     }
   }
   return { summary, details: { failed }, isPart: wanted.length < sections.length };
-}
-
-function namedSections(args: readonly string[]): readonly string[] {
-  const known = sections.map(({ name }) => name);
-  const at = args.indexOf('--only');
-  if (at < 0) return known;
-  const named = (args[at + 1] ?? '').split(',');
-  const unknown = named.find((name) => !known.includes(name));
-  if (unknown === undefined) return named;
-  throw new Error(`--only has "${unknown}"; there are ${known.join(', ')}.`);
 }

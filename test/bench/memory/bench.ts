@@ -7,7 +7,7 @@ import { nanoModelDir } from '@agentjet/nano';
 import { createModelFolder } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { configuration } from 'agentjet';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
 import { memoryCases, type MemoryCase } from './memory-cases.js';
 
 /**
@@ -26,7 +26,7 @@ type Measured = {
 const root = path.resolve(import.meta.dirname, '../../..');
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const only = new RegExp(args.includes('--only') ? (args[args.indexOf('--only') + 1] ?? '') : '');
+  const only = new RegExp(textOption(args, '--only') ?? '');
   const wanted = memoryCases.filter(({ name }) => only.test(name));
   const [measured, leftOut]: [Measured[], string[]] = [[], []];
   for (const memoryCase of wanted) {

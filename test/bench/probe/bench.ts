@@ -21,7 +21,7 @@ import { drawTasks as drawPatients } from '#tutorial/learning-to-ask/patients.js
 import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
 import { calculate } from '#tutorial/math-agent/calculator.js';
 import { solveProblem } from '#tutorial/math-agent/workflows/react.js';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { calculator, functions, json } from './small-model-tasks.js';
 
 type Source = Parameters<AgentJetJob['setWorkflow']>[0];
@@ -95,10 +95,13 @@ type Outcome = {
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const numGroups = numberOption(args, '--groups', 200);
-  const only = args.includes('--only') ? args[args.indexOf('--only') + 1]?.split(',') : undefined;
+  const only = listOption(
+    args,
+    '--only',
+    cases.map(({ name }) => name),
+  );
   const outcomes: Outcome[] = [];
-  for (const each of cases) {
-    if (only !== undefined && !only.includes(each.name)) continue;
+  for (const each of cases.filter(({ name }) => only.includes(name))) {
     const outcome = await compare(each, numGroups);
     outcomes.push(outcome);
     report(

@@ -1,5 +1,5 @@
 import { toErrorMessage } from '@agentjet/core';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
 import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
 import { readGguf, readProbe, readTypedTools } from './kept.js';
@@ -35,7 +35,11 @@ const sections: readonly Section[] = [
 ];
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
-  const wanted = namedSections(options.args);
+  const wanted = listOption(
+    options.args,
+    '--only',
+    sections.map(({ name }) => name),
+  );
   const summary: Record<string, unknown> = {};
   const sectionDetails: Record<string, unknown> = {};
   const missing: string[] = [];
@@ -69,14 +73,4 @@ async function tryMeasure(
     process.exitCode = 1;
     return { failure: toErrorMessage(error) };
   }
-}
-
-function namedSections(args: readonly string[]): readonly string[] {
-  const at = args.indexOf('--only');
-  const known = sections.map(({ name }) => name);
-  if (at < 0) return known;
-  const named = (args[at + 1] ?? '').split(',');
-  const unknown = named.find((name) => !known.includes(name));
-  if (unknown === undefined) return named;
-  throw new Error(`--only has "${unknown}"; there are ${known.join(', ')}.`);
 }

@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
 
 type Measure = (options: BenchOptions) => Promise<unknown>;
 
@@ -24,7 +24,11 @@ const sections = [
 ] as const;
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
-  const wanted = namedSections(options.args);
+  const wanted = listOption(
+    options.args,
+    '--only',
+    sections.map(({ file }) => file),
+  );
   const summary: Record<string, unknown> = {};
   const missing: string[] = [];
   for (const { file, measure, keys } of sections.filter((section) => wanted.includes(section.file))) {
@@ -40,16 +44,6 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
   }
   const isPart = wanted.length < sections.length;
   return { summary, details: missing.length === 0 ? {} : { missing }, isPart };
-}
-
-function namedSections(args: readonly string[]): readonly string[] {
-  const at = args.indexOf('--only');
-  const known = sections.map(({ file }) => file as string);
-  if (at < 0) return known;
-  const named = (args[at + 1] ?? '').split(',');
-  const unknown = named.find((name) => !known.includes(name));
-  if (unknown === undefined) return named;
-  throw new Error(`--only has "${unknown}"; there are ${known.join(', ')}.`);
 }
 
 async function loadMeasure(file: string, name: string): Promise<Measure> {

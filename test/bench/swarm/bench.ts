@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type BenchOptions, type BenchResult, numberOption, textOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, choiceOption, numberOption, textOption } from '../bench.js';
 import { compareWithCheckout } from './against.js';
 import { AgentLightningServer, agentLightningVersion, installAgentLightning } from './agent-lightning.js';
 import { measureOverEcho, round } from './over-echo.js';
@@ -27,7 +27,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     if (against !== undefined)
       return await compareWithCheckout(path.join(dir, 'requests'), { against, rounds, report });
     const overEcho = await measureOverEcho(path.join(dir, 'requests'), { rounds, isAnyLoad, report });
-    if (textOption(args, '--only', ['requests']) !== undefined)
+    if (choiceOption(args, '--only', ['requests']) !== undefined)
       return { summary: { cpu_over_echo: overEcho.ratios }, details: { cpu: overEcho.details }, isPart: true };
     const mixes = await measureMixes(path.join(dir, 'mixes'), { args, report });
     const restart = await measureRestart(path.join(dir, 'restart'), { args, report });

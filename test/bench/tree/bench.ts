@@ -7,8 +7,8 @@
 
 import type { Sample } from '@agentjet/core';
 import { adamOptions, createRandomOnnxModel, plainLoss } from '@agentjet/trainer/testing';
-import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
-import { configOf, sizes, type Size } from '../engine/shapes.js';
+import { choiceOption, median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { configOf, sizes } from '../engine/shapes.js';
 import { layoutNames, layouts, type LayoutName } from './layouts.js';
 import { createWorkloads, type Workload } from './workloads.js';
 
@@ -18,7 +18,7 @@ type Model = ReturnType<typeof createRandomOnnxModel>;
 const still = adamOptions(0);
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const size = sizeOption(args);
+  const size = choiceOption(args, '--size', sizes) ?? '0.85M';
   const rounds = numberOption(args, '--rounds', 6);
   const threads = numberOption(args, '--threads', 1);
   const configJson = configOf(size);
@@ -167,15 +167,6 @@ function describe({
 
 function byWorkload(outcomes: readonly Outcome[], valueOf: (outcome: Outcome) => number): Record<string, number> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome.workload, valueOf(outcome)]));
-}
-
-function sizeOption(args: readonly string[]): Size {
-  const at = args.indexOf('--size');
-  if (at < 0) return '0.85M';
-  const size = sizes.find((known) => known === args[at + 1]);
-  if (size === undefined)
-    throw new Error(`--size is one of ${sizes.join(', ')}; it is ${JSON.stringify(args[at + 1])}.`);
-  return size;
 }
 
 function round(value: number): number {
