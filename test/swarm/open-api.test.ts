@@ -134,7 +134,7 @@ describe('the document and the server', () => {
     expect(unused).toEqual(['unknown_task']);
     for (const route of routes) {
       const statuses = Object.keys(document.paths[`/swarm/v1${route.path}`]?.[route.method]?.responses ?? {});
-      for (const code of errorsOf(route)) expect(statuses).toContain(String(errorStatus[code]));
+      for (const code of errorsOf(route)) expect(statuses).toContain(String(errorStatus(code)));
     }
   });
 });

@@ -1,6 +1,5 @@
 export {
   errorCodes,
-  errorMeanings,
   errorSchema,
   errorStatus,
   WireError,

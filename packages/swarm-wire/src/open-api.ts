@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorMeanings, errorSchema, errorStatus, type ErrorCode } from './error-codes.js';
+import { errorMeaning, errorSchema, errorStatus, type ErrorCode } from './error-codes.js';
 import { fieldMeanings } from './field-meanings.js';
 import { modelRoutes, parametersOf, type CallRoute } from './model-routes.js';
 import { trainingEventSchema } from './operations.js';
@@ -95,11 +95,11 @@ const answerWords: Readonly<Record<string, string>> = {
 
 /** Describes the errors of a route by status. Each status lists its codes with their meanings. */
 function describeErrors(codes: readonly ErrorCode[]): Json {
-  const statuses = [...new Set(codes.map((code) => errorStatus[code]))].sort((a, b) => a - b);
+  const statuses = [...new Set(codes.map((code) => errorStatus(code)))].sort((a, b) => a - b);
   return Object.fromEntries(
     statuses.map((status) => {
-      const own = codes.filter((code) => errorStatus[code] === status);
-      const description = own.map((code) => `\`${code}\`: ${errorMeanings[code]}`).join(' ');
+      const own = codes.filter((code) => errorStatus(code) === status);
+      const description = own.map((code) => `\`${code}\`: ${errorMeaning(code)}`).join(' ');
       const headers = {
         'x-request-id': { description: 'The id of the request in the log of the server.', schema: { type: 'string' } },
         ...((status === 503 || status === 429) && {
