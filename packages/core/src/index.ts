@@ -89,6 +89,7 @@ export { createRandom, deriveSeed, type Random } from './random.js';
 export { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './schedule/draws.js';
 export { shuffleIndices } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';
+export { replaceFile } from './replace-file.js';
 export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';
 export { defineBackbone, type BackboneParts, type BackboneRegistration } from './registrations.js';
 export {
@@ -131,4 +132,13 @@ export {
 export { setting } from './config/setting.js';
 export { sampleCollections } from './config/swarm-schema.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
-export { countOf, formatBytes, formatCount, formatSeconds } from './quantities.js';
+export {
+  addUp,
+  countOf,
+  formatBytes,
+  formatCount,
+  formatSeconds,
+  formatShare,
+  mean,
+  roundTime,
+} from './quantities.js';

@@ -24,3 +24,16 @@ export function formatSeconds(seconds: number): string {
 
 /** Returns a phrase such as "1 step" or "2 steps". */
 export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** 43%: formats a share for people. */
+export const formatShare = (share: number): string => `${Math.round(100 * share)}%`;
+
+/** Rounds seconds to milliseconds, or milliseconds to microseconds, for records. */
+export const roundTime = (time: number): number => Math.round(time * 1000) / 1000;
+
+/** Adds up numbers, or what `valueOf` returns for each item. */
+export const addUp = <T>(items: readonly T[], valueOf: (item: T) => number = Number): number =>
+  items.reduce((sum, item) => sum + valueOf(item), 0);
+
+/** Returns the mean, or NaN if there are no values. */
+export const mean = (values: readonly number[]): number => addUp(values) / values.length;

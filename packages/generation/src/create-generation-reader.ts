@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject, parseJsonObject, TaskError, type Task } from '@agentjet/core';
+import { isJsonObject, parseJsonObject, replaceFile, TaskError, type Task } from '@agentjet/core';
 import { createSplitReader, once, openFiles, tellProgress, type Fields, type SideRows } from '@agentjet/data/tables';
 import { openEmbedder, openModelClient, systemModelHost, type ModelHost } from '@agentjet/model-client';
 import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
@@ -139,10 +139,8 @@ async function generateFile(file: string, job: Job): Promise<readonly DroppedTas
   const lines = tasks.map(({ taskId, mainQuery, metadata }) =>
     JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata }),
   );
-  const temporary = `${file}.${process.pid}`;
   await writeFile(`${file}.dropped.json`, `${JSON.stringify({ dropped })}\n`);
-  await writeFile(temporary, `${lines.join('\n')}\n`);
-  await rename(temporary, file);
+  await replaceFile(file, `${lines.join('\n')}\n`);
   return dropped;
 }
 

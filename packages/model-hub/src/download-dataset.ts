@@ -1,6 +1,6 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, parseJsonObject } from '@agentjet/core';
+import { BackboneError, parseJsonObject, replaceFile } from '@agentjet/core';
 import type { DownloadOptions } from './download-model.js';
 import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached-model.js';
 import { getFiles, makeCacheFolder, writeRef } from './fill-snapshot.js';
@@ -127,8 +127,7 @@ const listFile = (folder: CacheFolder, commit: string): string => path.join(fold
 async function keepList(folder: CacheFolder, { commit, files }: HubModel): Promise<void> {
   const file = listFile(folder, commit);
   await makeCacheFolder(path.dirname(file));
-  await writeFile(`${file}.${process.pid}`, JSON.stringify({ paths: files.map(({ path: each }) => each) }));
-  await rename(`${file}.${process.pid}`, file);
+  await replaceFile(file, JSON.stringify({ paths: files.map(({ path: each }) => each) }));
 }
 
 async function readList(folder: CacheFolder, commit: string): Promise<readonly string[] | undefined> {

@@ -1,9 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@agentjet/core';
 import { episodeFileName, stepOfName } from './episode-files.js';
 import { readFolder } from './file-error.js';
 import { readJsonLines } from './json-lines.js';
-import { replaceFile } from './replace-file.js';
 
 /**
  * What the trainer computed for the tokens of a step, in annotations/step-000012.jsonl. Each optimizer step, numbered by

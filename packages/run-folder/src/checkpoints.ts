@@ -1,11 +1,10 @@
 import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, tellOlderFormat, type Backbone } from '@agentjet/core';
+import { BackboneError, tellOlderFormat, type Backbone, replaceFile } from '@agentjet/core';
 import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
 import { areDraws, drawsOf, type Draws } from './draws.js';
 import { writeDirAtomically } from './write-dir-atomically.js';
 import { describeFileError, readFolder } from './file-error.js';
-import { replaceFile } from './replace-file.js';
 
 /** The position of a run after a step. Together with the weights, it is all that a resumed run needs. */
 export type TrainingState = {

@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
-import { BackboneError, parseJsonObject } from '@agentjet/core';
+import { BackboneError, parseJsonObject, replaceFile } from '@agentjet/core';
 import { reading } from './file-error.js';
 import { readRegularFile } from './read-regular-file.js';
-import { replaceFile } from './replace-file.js';
 
 /** Reads a file of JSON objects, one per line. A last line without an end, which a killed writer left, is ignored. */
 export async function readJsonLines(file: string): Promise<Record<string, unknown>[]> {

@@ -1,3 +1,4 @@
+import { mean } from '@agentjet/core';
 import { formatPlain } from './format-plain.js';
 
 /**
@@ -210,7 +211,6 @@ function toShownPoints({ points: given, style: kind }: Series): readonly ChartPo
   const points = given.filter(({ y }) => Number.isFinite(y));
   const size = Math.ceil(points.length / maxPoints);
   if (size <= 1 || kind === 'marks') return points;
-  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
     const bucket = points.slice(index * size, (index + 1) * size);
     return { x: mean(bucket.map(({ x }) => x)), y: mean(bucket.map(({ y }) => y)) };

@@ -1,8 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, ConfigError, makeFolders, parseJsonObject, tellOlderFormat } from '@agentjet/core';
+import { BackboneError, ConfigError, makeFolders, parseJsonObject, tellOlderFormat, replaceFile } from '@agentjet/core';
 import { describeFileError } from './file-error.js';
-import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
 import { RunFolder, type RunFolderOptions } from './run-folder.js';
 import { claimWriting } from './writer-claim.js';

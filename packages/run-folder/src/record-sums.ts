@@ -2,12 +2,11 @@ import { createHash, type Hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readdir, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { parseJsonObject } from '@agentjet/core';
+import { parseJsonObject, replaceFile } from '@agentjet/core';
 import { episodeFileName } from './episode-files.js';
 import { isSum, type FileSum, type FileSums } from './file-sums.js';
 import { appendJsonLine, readTextFile } from './json-lines.js';
 import { checkHasEnd } from './read-regular-file.js';
-import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
 import { sizeOf } from './size-of.js';
 

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, ConfigError, parseJsonObject, toErrorMessage, type Backbone } from '@agentjet/core';
+import {
+  BackboneError,
+  ConfigError,
+  parseJsonObject,
+  toErrorMessage,
+  type Backbone,
+  replaceFile,
+} from '@agentjet/core';
 import { rewindAnnotations, writeAnnotations, type AnnotationLine } from './annotations.js';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles } from './episode-files.js';
@@ -16,7 +23,6 @@ import type { MetricsLine, MetricsRecord } from './metrics-record.js';
 import { readModelSource } from './model-source.js';
 import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
 import { cutUnknown, findChangedRecords, noteRecords, recordsOfStep, whileCut } from './record-sums.js';
-import { replaceFile } from './replace-file.js';
 import { renderRewardCurve } from './reward-curve.js';
 import { runFiles, type RunFile } from './run-files.js';
 import { readSystem } from './system-record.js';

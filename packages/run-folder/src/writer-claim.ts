@@ -4,10 +4,9 @@ import { link, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackboneError, isJsonObject, parseJsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, parseJsonObject, replaceFile } from '@agentjet/core';
 import { describeSelf, isProcessAlive, ownPidSpace, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { readRegularFile } from './read-regular-file.js';
-import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
 
 /**

@@ -1,11 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import path from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
 import {
   camelKeys,
   ConfigError,
+  replaceFile,
   toErrorMessage,
   type CommonConfig,
   type ConfigComposition,
@@ -264,16 +265,7 @@ function readRun(dir: string): KnownRun | undefined {
 }
 
 /** Resolves when the whole run is on disk. */
-async function keepRun(dir: string, run: KnownRun): Promise<void> {
-  const file = await open(`${runFile(dir)}.new`, 'w');
-  try {
-    await file.writeFile(JSON.stringify(run));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${runFile(dir)}.new`, runFile(dir));
-}
+const keepRun = (dir: string, run: KnownRun): Promise<void> => replaceFile(runFile(dir), JSON.stringify(run));
 
 type Lobby = LobbyOptions & { readonly port: number; readonly hostname: string };
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { TaskError } from '@agentjet/core';
+import { replaceFile, TaskError } from '@agentjet/core';
 import {
   createSplitReader,
   findFiles,
@@ -68,8 +68,7 @@ async function openRows(options: TracingOptions): Promise<SideRows> {
   const lines = kept.map((trace) => `${JSON.stringify(toRow(trace, feedback.goodFrom))}\n`).join('');
   const file = path.join(dir, `tasks-${createHash('sha256').update(lines).digest('hex').slice(0, 16)}.jsonl`);
   await mkdir(dir, { recursive: true });
-  await writeFile(`${file}.${process.pid}`, lines);
-  await rename(`${file}.${process.pid}`, file);
+  await replaceFile(file, lines);
   return { ...(await openRowsOf(files.join(', '), [file], onNotice)), dropped };
 }
 

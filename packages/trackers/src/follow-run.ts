@@ -1,6 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { parseJsonObject, replaceFile, toErrorMessage } from '@agentjet/core';
 import { trackers as known } from './registrations.js';
 import { beginning, readRows, type Bookmark, type ReadRows } from './run-lines.js';
 import type { TrackedRun, Tracker, TrackerRegistration } from './tracker.js';
@@ -158,8 +158,7 @@ class Follower {
 
   async #writeBookmarks(bookmarks: ReadonlyMap<string, Bookmark>): Promise<void> {
     await mkdir(path.dirname(this.#file), { recursive: true });
-    await writeFile(`${this.#file}.new`, `${JSON.stringify(Object.fromEntries(bookmarks))}\n`);
-    await rename(`${this.#file}.new`, this.#file);
+    await replaceFile(this.#file, `${JSON.stringify(Object.fromEntries(bookmarks))}\n`);
   }
 }
 

@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@agentjet/core';
 import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { hasTurns, toDocuments } from '../atif/to-documents.js';
 import { loadRunChatTokenizer, modelNameOf } from '../episode/run-tokenizer.js';
@@ -83,6 +84,5 @@ async function writeSpans({ runDir, step, phase }: Written, lines: readonly obje
   const dir = path.join(runDir, 'otlp');
   await mkdir(dir, { recursive: true });
   const file = path.join(dir, `${phase}-${String(step).padStart(6, '0')}.jsonl`);
-  await writeFile(`${file}.new`, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  await rename(`${file}.new`, file);
+  await replaceFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, replaceFile } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import { readLabelledExamples } from '../calibration/labelled-examples.js';
 import { learnRubrics, type LearnedRubrics, type LearnOptions } from './learn-rubrics.js';
@@ -29,8 +29,7 @@ export async function openRubrics(
       );
     const learned = await learnRubrics(client, readLabelledExamples(examples), options);
     await mkdir(path.dirname(path.resolve(file)), { recursive: true });
-    await writeFile(`${file}.new`, formatRubrics(learned.criteria, describe(learned)));
-    await rename(`${file}.new`, file);
+    await replaceFile(file, formatRubrics(learned.criteria, describe(learned)));
   }
   return parseRubrics(readFileSync(file, 'utf8'), file);
 }

@@ -1,10 +1,10 @@
 import { appendFile, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@agentjet/core';
 import { episodeFileOf, type EpisodeFiles } from '../episode-files.js';
 import type { EpisodeRecord, RecordedEpisode } from '../episode-record.js';
 import { readFolder } from '../file-error.js';
 import { readTextFile } from '../json-lines.js';
-import { replaceFile } from '../replace-file.js';
 import { toEpisodeRow, type EpisodeRow, type LinePlace } from './episode-row.js';
 import { indexDirOf, indexFileOf } from './index-file.js';
 import { readRecordKeys, type RecordKeys } from './record-keys.js';
