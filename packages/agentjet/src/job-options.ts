@@ -3,7 +3,9 @@ import {
   cutText,
   findNearestKey,
   isJsonObject,
+  mergeJson,
   nameGivenInCode,
+  nestAtKey,
   showValue,
   toCamelCase,
   type Algorithm,
@@ -65,7 +67,6 @@ type GivenKinds = {
   readonly templateFamily?: unknown;
 };
 
-type Mutable = Record<string, unknown>;
 type OptionName = Exclude<keyof JobOptions, 'config'>;
 
 const paths: Readonly<Record<OptionName, string>> = {
@@ -123,12 +124,6 @@ const original: Readonly<Record<string, { readonly plain: readonly unknown[]; re
   ppoMaxTokenLenPerGpu: { plain: [], advice: 'Set config: { trainerCommon: { maxPackTokens } }.' },
 };
 
-function setPath(target: Mutable, path: string, value: unknown): void {
-  const [last = '', ...sections] = path.split('.').toReversed();
-  const section = sections.toReversed().reduce<Mutable>((inner, name) => (inner[name] ??= {}) as Mutable, target);
-  section[last] = value;
-}
-
 function checkObject(value: unknown, name: string): void {
   if (isJsonObject(value)) return;
   throw new ConfigError(
@@ -178,8 +173,9 @@ export function toConfigInput(given: JobOptions): { readonly input: ConfigInput;
   checkObject(given, 'What AgentJetJob() got');
   const { config = {}, ...options } = given;
   checkObject(config, 'The option config');
-  const input = structuredClone(config) as Mutable;
-  const kinds: Mutable = {};
+  let input: unknown = structuredClone(config);
+  const kinds: Record<string, unknown> = {};
+  const set = (path: string, value: unknown): void => void (input = mergeJson(input, nestAtKey(path, value)));
   for (const [written, value] of Object.entries(options)) {
     const name = toCamelCase(written);
     const path = Object.hasOwn(paths, name) ? paths[name as OptionName] : undefined;
@@ -187,8 +183,8 @@ export function toConfigInput(given: JobOptions): { readonly input: ConfigInput;
     if (path === undefined) checkOriginal(name, value);
     else if (kindOptions.includes(name as (typeof kindOptions)[number]) && isGiven(value)) {
       kinds[name] = value;
-      setPath(input, path, nameGivenInCode(nameOf(value, name)));
-    } else setPath(input, path, value);
+      set(path, nameGivenInCode(nameOf(value, name)));
+    } else set(path, value);
   }
   return { input: input as ConfigInput, kinds };
 }

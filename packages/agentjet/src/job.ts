@@ -8,10 +8,10 @@ import {
   makeFolders,
   mergeJson,
   nameGivenInCode,
+  nestAtKey,
   toErrorMessage,
   type ExportReference,
   type InputOf,
-  type JsonObject,
   type SectionOf,
   type z,
 } from '@agentjet/core';
@@ -88,11 +88,8 @@ export class AgentJetJob {
         'not_given',
         `setSection() got "${entry.name}", which this job does not use. Give it first: new AgentJetJob({ backbone }), setData() or setJudge().`,
       );
-    const places = [...kinds[kind].host.split('.'), entry.isFlat === true ? '' : entry.name];
-    const input = places
-      .filter((place) => place !== '')
-      .reduceRight<unknown>((inner, place) => ({ [place]: inner }), settings);
-    return this.setConfig(camelKeys(input as JsonObject) as ConfigInput);
+    const places = [kinds[kind].host, entry.isFlat === true ? '' : entry.name].filter((place) => place !== '');
+    return this.setConfig(camelKeys(nestAtKey(places.join('.'), settings)) as ConfigInput);
   }
 
   /** Sets the workflow: a Workflow class, a function (task, tuner), or `path/file.ts->Export`. */

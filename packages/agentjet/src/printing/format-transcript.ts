@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatMessage, ChatRequest } from '@agentjet/core';
+import { type AssistantMessage, type ChatMessage, type ChatRequest, countOf } from '@agentjet/core';
 import { failureFrames } from '@agentjet/rollout/loading';
 import type { TranscriptCall, EpisodeTranscript } from '@agentjet/records';
 
@@ -112,7 +112,7 @@ function formatCalls(writer: Writer, calls: readonly TranscriptCall[]): readonly
 }
 
 function formatOutcome(style: TranscriptStyle, { episode, calls }: EpisodeTranscript): string {
-  const facts = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${episode.seconds.toFixed(1)} s`;
+  const facts = `${countOf(calls.length, 'call')}, ${episode.seconds.toFixed(1)} s`;
   if (episode.status === 'completed') {
     return style(
       episode.isSuccess ? 'good' : 'title',

@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
 import type { ConfigSource } from './config-source.js';
+import { valueAtKey } from './presets.js';
 
 /**
  * Some keys of the Python AgentJet do not exist here, but their values can be honoured: another key does the same, or
@@ -65,12 +66,6 @@ const original: Readonly<Record<string, Accept>> = {
   'debug.debug_tensor_parallel_size': anyNumber,
 };
 
-function valueAt(values: unknown, path: readonly string[]): unknown {
-  const [first, ...rest] = path;
-  if (first === undefined) return values;
-  return isJsonObject(values) && Object.hasOwn(values, first) ? valueAt(values[first], rest) : undefined;
-}
-
 /** Returns `values` with one key set, or removed if `value` is undefined. */
 function withKey(values: JsonObject, path: readonly string[], value: unknown): JsonObject {
   const [first = '', ...rest] = path;
@@ -81,7 +76,7 @@ function withKey(values: JsonObject, path: readonly string[], value: unknown): J
 }
 
 function assign(source: ConfigSource, from: string, [key, value]: Assignment): ConfigSource {
-  const given = valueAt(source.values, key.split('.'));
+  const given = valueAtKey(source.values, key);
   if (given !== undefined && given !== value)
     throw new ConfigError(
       'conflict',
@@ -96,7 +91,7 @@ function assign(source: ConfigSource, from: string, [key, value]: Assignment): C
 /** Returns the source with the keys of this configuration. `isKnown` decides whether the composition has a key; only known keys are assigned. */
 export function acceptOriginalKeys(given: ConfigSource, isKnown: (key: string) => boolean): ConfigSource {
   return Object.entries(original).reduce((source, [key, accept]) => {
-    const value = valueAt(source.values, key.split('.'));
+    const value = valueAtKey(source.values, key);
     const assignments = value === undefined || isKnown(key) ? undefined : accept(value);
     if (assignments === undefined || !assignments.every(([target]) => isKnown(target))) return source;
     const without = { ...source, values: withKey(source.values, key.split('.'), undefined) };
