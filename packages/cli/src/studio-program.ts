@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { type Act, json } from './program-parts.js';
 
 export type StudioFlags = {
   readonly host?: string;
@@ -17,10 +18,8 @@ export type StudioExportFlags = {
 export type StudioShowFlags = { readonly quote?: string; readonly port?: string; readonly json?: boolean };
 export type StudioCheckFlags = { readonly json?: boolean };
 
-const json = ['--json', 'end with one line of JSON on stdout; everything else goes to stderr'] as const;
-
 /** Adds `ajet studio` and its subcommands. */
-export function addStudio(program: Command, setExitCode: (code: number) => void): void {
+export function addStudio(program: Command, act: Act): void {
   const studio = program
     .command('studio')
     .description('Shows the runs below a folder in a browser, finished or running, until Ctrl-C. It only reads.')
@@ -33,11 +32,8 @@ export function addStudio(program: Command, setExitCode: (code: number) => void)
       'also speak to models that `ajet serve` serves, side by side, such as before=http://127.0.0.1:8000; their key is AJET_SERVE_KEY',
     )
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
-    .action(async (folder: string | undefined, flags: StudioFlags) => {
-      const { runStudio } = await import('./commands/run-studio.js');
-      setExitCode(await runStudio(folder, flags));
-    });
-  addExport(studio, setExitCode);
+    .action(act(async () => (await import('./commands/run-studio.js')).runStudio));
+  addExport(studio, act);
   studio
     .command('show')
     .description('Makes every open page of a studio show a view, such as an episode with a marked quote.')
@@ -45,10 +41,7 @@ export function addStudio(program: Command, setExitCode: (code: number) => void)
     .option('--quote <text>', 'words to mark in the episode')
     .option('--port <number>', 'port of the studio; needed if several are open')
     .option(...json)
-    .action(async (address: string, flags: StudioShowFlags) => {
-      const { showInStudio } = await import('./commands/show-in-studio.js');
-      setExitCode(await showInStudio(address, flags));
-    });
+    .action(act(async () => (await import('./commands/show-in-studio.js')).showInStudio));
   studio
     .command('check')
     .description(
@@ -57,13 +50,10 @@ export function addStudio(program: Command, setExitCode: (code: number) => void)
     .argument('<report.md>', 'a report in Markdown with links such as [why](#/run/<id>/episode/<episode>?quote=…)')
     .argument('[folder]', 'a folder that contains the runs; default: saved_experiments')
     .option(...json)
-    .action(async (report: string, folder: string | undefined, flags: StudioCheckFlags) => {
-      const { checkStudioReport } = await import('./commands/check-studio-report.js');
-      setExitCode(await checkStudioReport(report, folder, flags));
-    });
+    .action(act(async () => (await import('./commands/check-studio-report.js')).checkStudioReport));
 }
 
-function addExport(studio: Command, setExitCode: (code: number) => void): void {
+function addExport(studio: Command, act: Act): void {
   studio
     .command('export')
     .description('Writes a run as one page that needs no server and no network, and says first how large it is.')
@@ -76,8 +66,5 @@ function addExport(studio: Command, setExitCode: (code: number) => void): void {
     .option('--max-episodes <number>', 'default: 200, the newest ones')
     .option('--redact', 'leave out all texts and settings, and keep the figures')
     .option(...json)
-    .action(async (run: string, flags: StudioExportFlags) => {
-      const { exportStudio } = await import('./commands/export-studio.js');
-      setExitCode(await exportStudio(run, flags));
-    });
+    .action(act(async () => (await import('./commands/export-studio.js')).exportStudio));
 }

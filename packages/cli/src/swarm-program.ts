@@ -1,13 +1,10 @@
 import type { Command } from 'commander';
-import type { BeginFlags } from './commands/begin-run.js';
-import type { EpisodesFlags, MakeKeyFlags, OperatorFlags } from './commands/swarm-operate.js';
+import type { OperatorFlags } from './commands/swarm-operate.js';
 import { serverOf } from './commands/server-of.js';
 import type { RunStudioFlags } from './commands/start-studio.js';
-import { withStudio } from './studio-flags.js';
+import { type Act, json, overridesHelp, withStudio } from './program-parts.js';
 
 /** The commands below `ajet swarm`: a server, its clients, and the commands of an operator from any machine. */
-
-export const overridesHelp = 'settings that change the file, such as trainer_common.optim.lr=1e-5';
 
 export type SwarmFlags = RunStudioFlags & {
   /** Undefined with `--standby`. */
@@ -62,7 +59,8 @@ export type SwarmRunFlags = {
   readonly json?: boolean;
 };
 export type VerifyFlags = { readonly json?: boolean };
-export function addSwarm(program: Command, setExitCode: (code: number) => void): void {
+
+export function addSwarm(program: Command, act: Act): void {
   const swarm = program
     .command('swarm')
     .description('Commands for a swarm: one model that learns from agents on other machines.');
@@ -96,13 +94,10 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
       'with --standby: let `ajet swarm begin` name code, programs, files and folders of this machine',
     )
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
-    .action(async (overrides: string[], flags: SwarmFlags) => {
-      const { serveSwarmJob } = await import('./commands/serve-swarm.js');
-      setExitCode(await serveSwarmJob(flags, overrides));
-    });
-  addRun(swarm, setExitCode);
-  addStores(swarm, setExitCode);
-  addOperations(swarm, setExitCode);
+    .action(act(async () => (await import('./commands/serve-swarm.js')).serveSwarmJob));
+  addRun(swarm, act);
+  addStores(swarm, act);
+  addOperations(swarm, act);
 }
 
 const logFormatHelp = 'text or json; default: text';
@@ -110,7 +105,7 @@ const logFormatHelp = 'text or json; default: text';
 const serverHelp =
   'address of the server, or the near end of a tunnel to it; default: AJET_SWARM_SERVER or http://127.0.0.1:8700';
 
-function addRun(swarm: Command, setExitCode: (code: number) => void): void {
+function addRun(swarm: Command, act: Act): void {
   swarm
     .command('run')
     .description(
@@ -160,44 +155,43 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
     )
     .option('--no-keys', 'the server needs no key')
     .option('--log-format <format>', logFormatHelp)
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (overrides: string[], given: Omit<SwarmRunFlags, 'server'> & { readonly server?: string }) => {
-      const flags = { ...given, server: serverOf(given) };
-      const program = afterDashes(swarm.parent);
-      if (program.length === 0) {
-        if (given.inside === true || given.acp === true)
-          swarm.error('error: --inside and --acp run a program, so name it after --');
-        const { runSwarm } = await import('./commands/run-swarm.js');
-        return setExitCode(await runSwarm(flags, overrides));
-      }
-      const settings = overrides.slice(0, overrides.length - program.length);
-      if (flags.conf === undefined && settings.length > 0)
-        swarm.error('error: settings before -- change a YAML file, so name the file with --conf');
-      const { runProgram } = await import('./commands/run-program.js');
-      setExitCode(await runProgram(flags, program, settings));
-    });
+    .option(...json)
+    .action(
+      act(
+        async () =>
+          async (overrides: string[], given: Omit<SwarmRunFlags, 'server'> & { readonly server?: string }) => {
+            const flags = { ...given, server: serverOf(given) };
+            const program = afterDashes(swarm.parent);
+            if (program.length === 0) {
+              if (given.inside === true || given.acp === true)
+                swarm.error('error: --inside and --acp run a program, so name it after --');
+              const { runSwarm } = await import('./commands/run-swarm.js');
+              return runSwarm(flags, overrides);
+            }
+            const settings = overrides.slice(0, overrides.length - program.length);
+            if (flags.conf === undefined && settings.length > 0)
+              swarm.error('error: settings before -- change a YAML file, so name the file with --conf');
+            const { runProgram } = await import('./commands/run-program.js');
+            return runProgram(flags, program, settings);
+          },
+      ),
+    );
 }
 
-function addStores(swarm: Command, setExitCode: (code: number) => void): void {
+function addStores(swarm: Command, act: Act): void {
   swarm
     .command('backup')
     .description('Copies a run, while its server continues, to a folder from which another server can continue.')
     .argument('<run>', 'run folder')
     .argument('<folder>', 'a new folder')
     .option('--json', 'one line of JSON')
-    .action(async (run: string, folder: string, flags: VerifyFlags) => {
-      const { backupRun } = await import('./commands/backup-run.js');
-      setExitCode(await backupRun(run, folder, flags));
-    });
+    .action(act(async () => (await import('./commands/backup-run.js')).backupRun));
   swarm
     .command('verify')
     .description('Reads the ledger of a run offline and says where every acknowledged episode is.')
     .argument('<run>', 'run folder, or the folder of its ledger')
     .option('--json', 'one line of JSON')
-    .action(async (run: string, flags: VerifyFlags) => {
-      const { verifyRunStore } = await import('./commands/verify-store.js');
-      setExitCode(await verifyRunStore(run, flags));
-    });
+    .action(act(async () => (await import('./commands/verify-store.js')).verifyRunStore));
 }
 
 /** The arguments after `--`. */
@@ -207,8 +201,6 @@ function afterDashes(program: Command | null): readonly string[] {
   return at < 0 ? [] : typed.slice(at + 1);
 }
 
-type Add = (swarm: Command, setExitCode: (code: number) => void) => void;
-
 /** Adds the options of every command that sends a request to a server. */
 const toServer = (command: Command): Command =>
   command
@@ -216,66 +208,47 @@ const toServer = (command: Command): Command =>
     .option('--no-keys', 'the server needs no key')
     .option('--json', 'one line of JSON on stdout');
 
-const addOperations: Add = (swarm, setExitCode) => {
+function addOperations(swarm: Command, act: Act): void {
   toServer(swarm.command('status'))
     .description(
       'Shows what the server does now, and what the next step waits for. The key of this command and the ones below comes from AJET_SWARM_KEY.',
     )
-    .action(async (flags: OperatorFlags) => {
-      const { showStatus } = await import('./commands/swarm-operate.js');
-      setExitCode(await showStatus(flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).showStatus));
   toServer(swarm.command('top'))
     .description('Shows the same on the whole screen, live. Keys: c clients, e episodes, s summary, q leave.')
-    .action(async (flags: OperatorFlags) => {
-      const { watchSwarm } = await import('./commands/swarm-top.js');
-      setExitCode(await watchSwarm(flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-top.js')).watchSwarm));
   toServer(swarm.command('set'))
     .description('Changes settings while training runs, such as trainer_common.optim.lr=1e-5.')
     .argument('<key=value...>')
-    .action(async (assignments: string[], flags: OperatorFlags) => {
-      const { setConfig } = await import('./commands/swarm-operate.js');
-      setExitCode(await setConfig(assignments, flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).setConfig));
   toServer(swarm.command('shares'))
     .description('Shows the shares of a batch, or sets their parts, such as math=0.4 code=0.6.')
     .argument('[name=part...]')
-    .action(async (assignments: string[], flags: OperatorFlags) => {
-      const { setShares } = await import('./commands/swarm-operate.js');
-      setExitCode(await setShares(assignments, flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).setShares));
   toServer(swarm.command('begin'))
     .description('Begins the run of a YAML file on a server that was started with --standby.')
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file; workflow, tasks and judge stay here')
     .option('--run <name>', 'continue a run that was ended, by the name that `ajet swarm end` printed')
-    .action(async (overrides: string[], flags: BeginFlags) => {
-      const { beginRun } = await import('./commands/begin-run.js');
-      setExitCode(await beginRun(flags, overrides));
-    });
+    .action(act(async () => (await import('./commands/begin-run.js')).beginRun));
   toServer(swarm.command('end'))
     .description('Ends the run of a server that was started with --standby, so another run may begin.')
-    .action(async (flags: OperatorFlags) => {
-      const { endRun } = await import('./commands/swarm-operate.js');
-      setExitCode(await endRun(flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).endRun));
   for (const operation of operations)
     toServer(swarm.command(operation))
       .description(describeOperation[operation])
-      .action(async (flags: OperatorFlags) => {
-        const { operate } = await import('./commands/swarm-operate.js');
-        setExitCode(await operate(operation, flags));
-      });
+      .action(
+        act(async () => {
+          const { operate } = await import('./commands/swarm-operate.js');
+          return (flags: OperatorFlags) => operate(operation, flags);
+        }),
+      );
   toServer(swarm.command('audit'))
     .description('Shows who asked the server for what, and when.')
-    .action(async (flags: OperatorFlags) => {
-      const { showAudit } = await import('./commands/swarm-operate.js');
-      setExitCode(await showAudit(flags));
-    });
-  addKeys(swarm, setExitCode);
-  addEpisodes(swarm, setExitCode);
-};
+    .action(act(async () => (await import('./commands/swarm-operate.js')).showAudit));
+  addKeys(swarm, act);
+  addEpisodes(swarm, act);
+}
 
 const operations = ['pause', 'resume', 'drain', 'stop', 'start', 'checkpoint'] as const;
 
@@ -288,14 +261,11 @@ const describeOperation: Readonly<Record<(typeof operations)[number], string>> =
   checkpoint: 'Saves a checkpoint as soon as no step is being made.',
 };
 
-const addKeys: Add = (swarm, setExitCode) => {
+function addKeys(swarm: Command, act: Act): void {
   const keys = swarm.command('keys').description('Manages keys for workers, observers and other commanders.');
   toServer(keys.command('list', { isDefault: true }))
     .description('Lists all keys without their secrets.')
-    .action(async (flags: OperatorFlags) => {
-      const { printKeyList } = await import('./commands/swarm-operate.js');
-      setExitCode(await printKeyList(flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).printKeyList));
   toServer(keys.command('make'))
     .description('Makes a key, and shows it once.')
     .argument('<name>')
@@ -306,34 +276,22 @@ const addKeys: Add = (swarm, setExitCode) => {
     .option('--reward-bounds <least,most>', 'rewards that it may give in an episode, such as -1,1')
     .option('--limits <names>', 'other limits as <name>=<number>, separated by commas')
     .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z')
-    .action(async (name: string, flags: MakeKeyFlags) => {
-      const { makeKey } = await import('./commands/swarm-operate.js');
-      setExitCode(await makeKey(name, flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).makeKey));
   toServer(keys.command('delete'))
     .description('Deletes a key and gives its running episodes back.')
     .argument('<name>')
-    .action(async (name: string, flags: OperatorFlags) => {
-      const { deleteKey } = await import('./commands/swarm-operate.js');
-      setExitCode(await deleteKey(name, flags));
-    });
-};
+    .action(act(async () => (await import('./commands/swarm-operate.js')).deleteKey));
+}
 
-const addEpisodes: Add = (swarm, setExitCode) => {
+function addEpisodes(swarm: Command, act: Act): void {
   const episodes = swarm.command('episodes').description('Lists or drops episodes.');
   toServer(episodes.command('list', { isDefault: true }))
     .description('Lists running and known episodes in the order of their claims.')
     .option('--state <state>', 'running, ended, pooled, assigned, trained, evaluated or dropped')
     .option('--limit <number>', 'maximum number of episodes; default: 100')
-    .action(async (flags: EpisodesFlags) => {
-      const { printEpisodeList } = await import('./commands/swarm-operate.js');
-      setExitCode(await printEpisodeList(flags));
-    });
+    .action(act(async () => (await import('./commands/swarm-operate.js')).printEpisodeList));
   toServer(episodes.command('drop'))
     .description('Drops episodes that were claimed with a key and are in no step yet. Their places are open again.')
     .requiredOption('--key <name>', 'name of the key')
-    .action(async (flags: EpisodesFlags) => {
-      const { dropEpisodes } = await import('./commands/swarm-operate.js');
-      setExitCode(await dropEpisodes(flags));
-    });
-};
+    .action(act(async () => (await import('./commands/swarm-operate.js')).dropEpisodes));
+}

@@ -82,7 +82,7 @@ it('asks for a threshold, and does not clear the reward without one', async () =
 });
 
 it('says what is wrong with a flag, and with a workflow that gives no reward', async () => {
-  await expect(run('exact', { failOn: 'alarm' })).rejects.toThrow('--fail-on is "alarm"; the only value is paid.');
+  await expect(run('exact', { failOn: 'alarm' })).rejects.toThrow('--fail-on is "alarm", not one of: paid.');
   await expect(run('exact', { tasks: 'all' })).rejects.toThrow('--tasks is "all"');
   await expect(run('exact', { successFrom: 'half' })).rejects.toThrow('--success-from is "half", not a number.');
   await expect(run('exact', { expected: 'gold' })).rejects.toThrow('Their metadata has: answer.');

@@ -1,40 +1,35 @@
-import { AgentJetError, AgentJetJob, ConfigError, type AuditReport } from 'agentjet';
+import { AgentJetError, type AuditReport } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import type { JudgeFlags } from '../judge-program.js';
 import { createOutput } from '../output.js';
 import { toAuditJson } from './audit-json.js';
 import { describeAudit } from './audit-lines.js';
-import { toCount, toNumber } from './number-flags.js';
+import { loadJob } from './load-job.js';
+import { toChoice, toNumber, toWhole } from './read-flags.js';
 
 /** Runs `ajet judge --audit` and returns the exit code: 1 with `--fail-on paid` if there is an alarm. */
 export async function printAudit(
-  { conf, ...flags }: JudgeFlags & { readonly conf: string },
+  flags: JudgeFlags & { readonly conf: string },
   overrides: readonly string[],
 ): Promise<number> {
   const output = createOutput(flags);
-  const failsOnPaid = readFailOn(flags.failOn);
-  const { tasks, expected } = flags;
+  const { failOn, successFrom, tasks, expected } = flags;
+  const failsOnPaid = failOn !== undefined && toChoice(failOn, '--fail-on', ['paid']) === 'paid';
   const options = {
-    successFrom: toNumber(flags.successFrom, '--success-from') ?? null,
-    ...(tasks !== undefined && { tasks: toCount(tasks) }),
+    successFrom: successFrom === undefined ? null : toNumber(successFrom, '--success-from'),
+    ...(tasks !== undefined && { tasks: toWhole(tasks, '--tasks', { least: 1, most: 100_000 }) }),
     ...(expected !== undefined && { expected }),
   };
   return runInterruptibly(
     () => output.writeLine('Stopping. What is known so far follows. Press Ctrl-C again to exit now.'),
     async (signal) => {
-      const job = new AgentJetJob().loadJobFromYaml(conf, overrides);
-      const report = await job.auditReward({ ...options, onEvent: output.listener, signal });
+      const report = await loadJob(flags, overrides).auditReward({ ...options, onEvent: output.listener, signal });
       for (const line of describeAudit(report)) output.writeLine(line);
       output.writeJson(toAuditJson(report));
       if (!report.isInterrupted) requireScored(report);
       return failsOnPaid && !isCleared(report) ? 1 : 0;
     },
   );
-}
-
-function readFailOn(value: string | undefined): boolean {
-  if (value === undefined || value === 'paid') return value === 'paid';
-  throw new ConfigError('wrong_value', `--fail-on is ${JSON.stringify(value)}; the only value is paid.`);
 }
 
 /** False if the audit was stopped, or cannot say what is paid. */

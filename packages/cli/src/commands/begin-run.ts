@@ -1,14 +1,14 @@
 import { snakeKeys, type JsonObject } from '@agentjet/core';
-import { AgentJetJob } from 'agentjet';
 import { createOutput } from '../output.js';
+import { loadJob } from './load-job.js';
 import { openOperator, type OperatorFlags } from './swarm-operate.js';
 
 export type BeginFlags = OperatorFlags & { readonly conf: string; readonly run?: string };
 
 /** `ajet swarm begin` sends a configuration to a server and waits until its run is open. */
-export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: readonly string[]): Promise<number> {
+export async function beginRun(overrides: readonly string[], { conf, run, ...flags }: BeginFlags): Promise<number> {
   const operator = openOperator(flags);
-  const { config } = new AgentJetJob().loadJobFromYaml(conf, overrides);
+  const { config } = loadJob({ conf }, overrides);
   const begun = await operator.begin(toServerKeys(snakeKeys(config as unknown as JsonObject)), run);
   for (;;) {
     const server = await operator.server().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ConfigError, toErrorMessage } from '@agentjet/core';
+import { ConfigError, toErrorMessage, countOf } from '@agentjet/core';
 import { checkLinksOf } from '@agentjet/studio';
 import { createOutput } from '../output.js';
 import type { StudioCheckFlags } from '../studio-program.js';
@@ -17,7 +17,7 @@ export async function checkStudioReport(
   });
   const { links, broken } = await checkLinksOf(markdown, folder ?? usualRuns());
   for (const { line, address, problem } of broken) output.writeLine(`${report}:${line}: ${address}: ${problem}`);
-  output.writeLine(`${links.length} ${links.length === 1 ? 'link' : 'links'}, ${broken.length} broken`);
+  output.writeLine(`${countOf(links.length, 'link')}, ${broken.length} broken`);
   output.writeJson({ links: links.length, broken });
   return broken.length === 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-import { countOf, formatSeconds } from '@agentjet/core';
+import { countOf, formatSeconds, formatShare } from '@agentjet/core';
 import type { ServerAnswer } from '@agentjet/swarm-client';
 
 type Progress = Pick<ServerAnswer, 'waits_for' | 'newest_step' | 'places'>;
@@ -65,8 +65,6 @@ function describeNewest({ step, reward, success, episodes, seconds, age_seconds:
 }
 
 type NewestStep = NonNullable<Progress['newest_step']>;
-
-export const formatShare = (share: number): string => `${Math.round(100 * share)}%`;
 
 /** Formats a duration in whole seconds, because people compare it with the clock. */
 export const formatAge = (seconds: number): string =>

@@ -1,4 +1,4 @@
-import { quoteForShell } from '@agentjet/core';
+import { quoteForShell, countOf } from '@agentjet/core';
 import type { Examination, Finding } from '@agentjet/diagnose';
 
 /** The lines of an examination for people. */
@@ -8,9 +8,9 @@ export function describeExamination(
 ): readonly string[] {
   const from = source === 'run folder' ? '' : `, ${names[source]} alone`;
   const part = episodesOf === undefined ? '' : `, the episodes of ${episodesOf.read} of ${episodesOf.steps} steps`;
-  const found = findings.length === 1 ? '1 finding' : `${findings.length === 0 ? 'no' : findings.length} findings`;
+  const found = findings.length === 0 ? 'no findings' : countOf(findings.length, 'finding');
   return [
-    `${where}: ${found} (${steps} ${steps === 1 ? 'step' : 'steps'}${from}${part})`,
+    `${where}: ${found} (${countOf(steps, 'step')}${from}${part})`,
     ...findings.flatMap((finding, at) => ['', ...describeFinding(finding, { at, where })]),
     ...describeUnseen(unseen),
   ];

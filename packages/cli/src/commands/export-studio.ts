@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { ConfigError } from '@agentjet/core';
 import { exportRunPage } from '@agentjet/studio';
 import { createOutput } from '../output.js';
 import type { StudioExportFlags } from '../studio-program.js';
+import { toWhole } from './read-flags.js';
 import { writePageFile } from './write-page-file.js';
 
 /** `ajet studio export` writes the page of a run as one file. Returns the exit code. */
@@ -11,7 +11,7 @@ export async function exportStudio(run: string, flags: StudioExportFlags): Promi
   const file = path.resolve(flags.output ?? `${path.basename(path.resolve(run))}.html`);
   const { html, episodes, allEpisodes } = await exportRunPage(run, {
     ...(flags.episodes === undefined ? {} : { episodes: flags.episodes }),
-    ...(flags.maxEpisodes === undefined ? {} : { maxEpisodes: toCount(flags.maxEpisodes) }),
+    ...(flags.maxEpisodes === undefined ? {} : { maxEpisodes: toWhole(flags.maxEpisodes, '--max-episodes') }),
     isRedacted: flags.redact === true,
   });
   const bytes = Buffer.byteLength(html);
@@ -25,9 +25,4 @@ export async function exportStudio(run: string, flags: StudioExportFlags): Promi
   output.writeLine(file);
   output.writeJson({ file, bytes, episodes, all_episodes: allEpisodes });
   return 0;
-}
-
-function toCount(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new ConfigError('wrong_type', `--max-episodes is ${JSON.stringify(text)}, not a number of episodes.`);
 }

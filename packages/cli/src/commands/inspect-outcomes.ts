@@ -15,6 +15,7 @@ import {
 import { saysWords } from '@agentjet/run-folder';
 import { createOutput } from '../output.js';
 import type { InspectFlags } from '../inspect-program.js';
+import { toStep } from './read-flags.js';
 
 /** Whether a flag asks for questions and answers, and not for a table or for tokens. */
 export function asksForOutcomes({ html: _html, tokens: _tokens, ...flags }: InspectFlags): boolean {
@@ -113,12 +114,4 @@ function toSelection({ failed, task, step, kind, phase, sort }: InspectFlags): E
     ...(phase !== undefined && { phase }),
     ...(sort !== undefined && { sort }),
   };
-}
-
-function toStep(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new ConfigError(
-    'wrong_value',
-    `--step is ${JSON.stringify(text)}; give the number of a step, such as --step 12.`,
-  );
 }

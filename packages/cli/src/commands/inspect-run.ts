@@ -12,6 +12,7 @@ import {
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../inspect-program.js';
 import { asksForOutcomes, showComparison, showEpisodeAsJson, showOutcomes } from './inspect-outcomes.js';
+import { toFlag } from './read-flags.js';
 import { writePageFile } from './write-page-file.js';
 
 /** Runs `ajet inspect` and returns the exit code. */
@@ -41,7 +42,7 @@ export async function inspectRun(run: string, episode: string | undefined, flags
 async function exportAtif(run: string, episode: string | undefined, { atif = '', ...flags }: InspectFlags) {
   const [other] = Object.entries(flags).find(([name, value]) => name !== 'json' && value !== undefined) ?? [];
   if (other !== undefined)
-    throw new AgentJetError('wrong_value', `--atif writes whole episodes and does not go with --${toDashed(other)}.`);
+    throw new AgentJetError('wrong_value', `--atif writes whole episodes and does not go with ${toFlag(other)}.`);
   const folder = resolve(atif);
   const written = await writeAtif(run, folder, episode);
   const empty = written.empty === 0 ? '' : `; ${written.empty} episodes have no call, and so no document`;
@@ -53,12 +54,10 @@ async function exportAtif(run: string, episode: string | undefined, { atif = '',
   return 0;
 }
 
-const toDashed = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
 /** Flags that select episodes do not go together with those that show one. */
 function refuseWithOutcomes(episode: string | undefined, { html, tokens, ...flags }: InspectFlags): void {
   const [name = ''] = Object.entries(flags).find(([, value]) => value !== undefined) ?? [];
-  const flag = name === 'beforeAfter' ? '--before-after' : `--${name}`;
+  const flag = toFlag(name);
   if (episode !== undefined)
     throw new AgentJetError(
       'wrong_value',

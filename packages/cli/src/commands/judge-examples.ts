@@ -1,8 +1,10 @@
-import { AgentJetError, AgentJetJob, type Calibration } from 'agentjet';
+import { roundTime } from '@agentjet/core';
+import { AgentJetError, type Calibration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { JudgeFlags } from '../judge-program.js';
-import { toNumber } from './number-flags.js';
+import { loadJob } from './load-job.js';
+import { toNumber } from './read-flags.js';
 
 /** Runs `ajet judge --examples` and returns the exit code. */
 export async function judgeExamples(
@@ -13,9 +15,8 @@ export async function judgeExamples(
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
-      const job = new AgentJetJob().loadJobFromYaml(flags.conf, overrides);
-      const successFrom = toNumber(flags.successFrom, '--success-from') ?? null;
-      const report = await job.calibrateJudge(flags.examples, { signal, successFrom });
+      const successFrom = flags.successFrom === undefined ? null : toNumber(flags.successFrom, '--success-from');
+      const report = await loadJob(flags, overrides).calibrateJudge(flags.examples, { signal, successFrom });
       for (const line of describe(report)) output.writeLine(line);
       output.writeJson(toJson(report));
       if (report.failed < report.examples) return 0;
@@ -50,6 +51,6 @@ function toJson(report: Calibration): object {
     calls,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
-    seconds: Math.round(report.seconds * 1000) / 1000,
+    seconds: roundTime(report.seconds),
   };
 }

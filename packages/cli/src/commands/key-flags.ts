@@ -1,15 +1,14 @@
 import { ConfigError } from '@agentjet/core';
 import type { SwarmOperator } from '@agentjet/swarm-client';
+import { toNumbers } from './read-flags.js';
 
 type KeyRequest = Parameters<SwarmOperator['makeKey']>[0];
 
 /** Reads `--reward-bounds -1,1`. */
 export function readBounds(text: string | undefined): Pick<KeyRequest, 'reward_bounds'> {
   if (text === undefined) return {};
-  const [least = Number.NaN, most = Number.NaN, ...others] = text
-    .split(',')
-    .map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
-  if (Number.isFinite(least) && Number.isFinite(most) && others.length === 0) return { reward_bounds: [least, most] };
+  const [least, most, ...others] = toNumbers(text, '--reward-bounds');
+  if (least !== undefined && most !== undefined && others.length === 0) return { reward_bounds: [least, most] };
   throw new ConfigError('wrong_type', `--reward-bounds is ${JSON.stringify(text)}. Give two numbers, such as -1,1.`);
 }
 

@@ -13,6 +13,7 @@ import { configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { CheckFlags, ModelFlags } from '../program.js';
+import { toWhole } from './read-flags.js';
 
 /** Runs `ajet model list` and returns the exit code. */
 export async function listKnownModels(flags: ModelFlags): Promise<number> {
@@ -53,7 +54,7 @@ export async function getNamedModel(name: string, flags: ModelFlags): Promise<nu
 /**
  * Runs `ajet model check` and returns the exit code. It is 0 even if a model does not fit, because that is an answer.
  */
-export async function checkNamedModel(model: string, flags: CheckFlags, overrides: readonly string[]): Promise<number> {
+export async function checkNamedModel(model: string, overrides: readonly string[], flags: CheckFlags): Promise<number> {
   const output = createOutput(flags);
   const config = configuration.load(flags.conf ?? null, overrides);
   const gpus = toGpus(flags);
@@ -70,9 +71,7 @@ export async function checkNamedModel(model: string, flags: CheckFlags, override
 
 function toGpus({ gpus, gpuMemory, gpuName }: CheckFlags): Gpus | undefined {
   if (gpus === undefined && gpuMemory === undefined && gpuName === undefined) return undefined;
-  const count = Number(gpus ?? '1');
-  if (!Number.isInteger(count) || count < 1 || count > 100_000)
-    throw new ConfigError('wrong_type', `--gpus is ${JSON.stringify(gpus)}, not a number of GPUs such as 4.`);
+  const count = toWhole(gpus ?? '1', '--gpus', { least: 1, most: 100_000 });
   if (gpuMemory === undefined)
     throw new ConfigError(
       'wrong_value',

@@ -84,7 +84,7 @@ it('takes overrides in place of a file', async () => {
 
 it('says what is wrong with the run, the step and the judge', async () => {
   await expect(rescore({ run: folder })).rejects.toThrow(/is not a run folder: it has no config\.yaml/);
-  await expect(rescore({ step: 'last' })).rejects.toThrow('--step is "last", not the number of a step, such as 20.');
+  await expect(rescore({ step: 'last' })).rejects.toThrow('--step is "last", not a whole number from 0.');
   await expect(rescore({ step: '7' })).rejects.toThrow(/no episodes of step 7\. Its episodes are of the steps 1 to 2/);
   await expect(rescore({}, ['task_judge.judge_type=customized_protocol'])).rejects.toThrow(/names no judge/);
   await expect(rescore({}, ['task_judge.answer.task_field=gold'])).rejects.toThrow(

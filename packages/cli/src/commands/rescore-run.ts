@@ -1,17 +1,12 @@
 import path from 'node:path';
 import { cutText, formatSeconds, snakeKeys, type JsonObject } from '@agentjet/core';
 import { openRunFolder } from '@agentjet/run-folder';
-import {
-  AgentJetError,
-  AgentJetJob,
-  ConfigError,
-  type RescoredEpisode,
-  type RescoreReport,
-  type EpisodeScore,
-} from 'agentjet';
+import { AgentJetError, type RescoredEpisode, type RescoreReport, type EpisodeScore } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import type { JudgeFlags } from '../judge-program.js';
 import { createOutput } from '../output.js';
+import { loadJob } from './load-job.js';
+import { toStep } from './read-flags.js';
 
 /** Runs `ajet judge --run` and returns the exit code. */
 export async function printRescore(
@@ -24,7 +19,7 @@ export async function printRescore(
     () => output.writeLine('Stopping. What is known so far follows. Press Ctrl-C again to exit now.'),
     async (signal) => {
       const { dir } = await openRunFolder(run);
-      const job = new AgentJetJob().loadJobFromYaml(conf ?? path.join(dir, 'config.yaml'), overrides);
+      const job = loadJob({ conf: conf ?? path.join(dir, 'config.yaml') }, overrides);
       const report = await job.rescore(dir, { ...chosen, onEvent: output.listener, signal });
       for (const line of describe(report)) output.writeLine(line);
       output.writeJson(toJson(report));
@@ -36,12 +31,6 @@ export async function printRescore(
       );
     },
   );
-}
-
-function toStep(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text)) return value;
-  throw new ConfigError('wrong_type', `--step is ${JSON.stringify(text)}, not the number of a step, such as 20.`);
 }
 
 const mostShown = 20;

@@ -1,18 +1,18 @@
-import { AgentJetError, AgentJetJob, type Evaluation } from 'agentjet';
+import { roundTime } from '@agentjet/core';
+import { AgentJetError, type Evaluation } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { EvalFlags } from '../program.js';
 import { toKindsJson } from './kinds-json.js';
-import { listOverrides } from './list-overrides.js';
+import { loadJob } from './load-job.js';
 
 /** Runs `ajet eval` and returns the exit code. */
-export async function runEvaluation(flags: EvalFlags, overrides: readonly string[]): Promise<number> {
+export async function runEvaluation(overrides: readonly string[], flags: EvalFlags): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
     () => output.writeLine('Stopping. Press Ctrl-C again to exit now.'),
     async (signal) => {
-      const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
-      const evaluation = await job.evaluate({
+      const evaluation = await loadJob(flags, overrides).evaluate({
         onEvent: output.listener,
         signal,
         ...(flags.checkpoint === undefined ? {} : { checkpoint: flags.checkpoint }),
@@ -28,7 +28,7 @@ export async function runEvaluation(flags: EvalFlags, overrides: readonly string
         failed_episodes: evaluation.failedEpisodes,
         ...(evaluation.unscoredEpisodes !== undefined && { unscored_episodes: evaluation.unscoredEpisodes }),
         tasks: evaluation.scores.map(({ taskId, successes, trials }) => ({ task_id: taskId, successes, trials })),
-        seconds: Math.round(evaluation.seconds * 1000) / 1000,
+        seconds: roundTime(evaluation.seconds),
       });
       if (evaluation.failedEpisodes === evaluation.episodes) {
         throw new AgentJetError(

@@ -1,16 +1,15 @@
-import { AgentJetJob, type JobListener, type JobResult, type SftResult, type TuneOptions } from 'agentjet';
+import { roundTime } from '@agentjet/core';
+import type { AgentJetJob, JobListener, JobResult, SftResult, TuneOptions } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { describeEnd } from './end-findings.js';
 import { toKindsJson } from './kinds-json.js';
-import { listOverrides } from './list-overrides.js';
+import { loadJob } from './load-job.js';
 import { checkStudioFlags, startStudio } from './start-studio.js';
 
-const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
-
 /** Runs `ajet --conf`, which trains or debugs. Returns the exit code. */
-export function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+export function runJob(overrides: readonly string[], flags: RunFlags): Promise<number> {
   return train(flags, overrides, async (job, options, writeLine) => {
     const result = await job.tune(options);
     for (const line of await describeEnd(result)) writeLine(line);
@@ -19,7 +18,7 @@ export function runJob(flags: RunFlags, overrides: readonly string[]): Promise<n
 }
 
 /** Runs `ajet sft` and returns the exit code. */
-export function runSftJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+export function runSftJob(overrides: readonly string[], flags: RunFlags): Promise<number> {
   return train(flags, overrides, async (job, options) => toSftJson(await job.sft(options)));
 }
 
@@ -33,7 +32,7 @@ async function train(
   const onFirst = (): void =>
     output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
-    const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+    const job = loadJob(flags, overrides);
     let endStudio: (() => void) | undefined;
     const onEvent: JobListener = (event) => {
       output.listener(event);
@@ -63,9 +62,9 @@ function toJson({ collected, ...result }: JobResult): object {
       success_change: result.successChange.difference,
       success_change_interval: [result.successChange.low, result.successChange.high],
     }),
-    seconds: round(result.seconds),
-    seconds_sampling: round(result.secondsSampling),
-    seconds_training: round(result.secondsTraining),
+    seconds: roundTime(result.seconds),
+    seconds_sampling: roundTime(result.secondsSampling),
+    seconds_training: roundTime(result.secondsTraining),
     policy_version: result.policyVersion,
     run_dir: result.runDir,
     ...(result.policies !== undefined && { policies: toPoliciesJson(result.policies) }),
@@ -103,8 +102,8 @@ function toSftJson(result: SftResult): object {
       ...toKindsJson(result.success),
       sampled_success: result.success.sampled?.successRate ?? null,
     }),
-    seconds: round(result.seconds),
-    seconds_training: round(result.secondsTraining),
+    seconds: roundTime(result.seconds),
+    seconds_training: roundTime(result.secondsTraining),
     policy_version: result.policyVersion,
     run_dir: result.runDir,
     model_dir: result.modelDir,

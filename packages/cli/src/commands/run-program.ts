@@ -18,6 +18,7 @@ import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
 import { describeRun, endpointOf, loadConfig, loadRun, toParallel } from './run-swarm.js';
+import { toNumber } from './read-flags.js';
 import { takeSwarmKey } from './swarm-key.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
@@ -57,8 +58,8 @@ export async function runProgram(
       const options: SwarmRunOptions = {
         ...configured.options,
         ...endpointOf(flags),
-        parallel: toParallel(flags.parallel) ?? 1,
-        timeoutSeconds: toSeconds(flags.timeout ?? '1800'),
+        parallel: toParallel(flags.parallel ?? '1'),
+        timeoutSeconds: toNumber(flags.timeout ?? '1800', '--timeout', { least: 0.001 }),
         portable: flags.portable !== false,
         replaceTasks: flags.replaceTasks === true,
         ...(routes.length > 0 && { wrapModel: routeModels(routes) }),
@@ -255,10 +256,4 @@ async function readRoutes({ untrained = [], debugModel = [] }: SwarmRunFlags): P
     }),
   );
   return [...others, ...untrained.map((pattern) => ({ pattern }))];
-}
-
-function toSeconds(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() !== '' && seconds > 0) return seconds;
-  throw new ConfigError('wrong_type', `--timeout is ${JSON.stringify(text)}, not a number of seconds.`);
 }

@@ -4,9 +4,9 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { StudioFlags } from '../studio-program.js';
 import { describeStudio } from './describe-studio.js';
+import { toPort } from './read-flags.js';
 import { untilAborted } from './until-aborted.js';
 import { usualRuns } from './usual-runs.js';
-import { toPort } from '../to-port.js';
 
 /** `ajet studio` serves the page until a signal arrives. Returns the exit code. */
 export async function runStudio(folder: string | undefined, flags: StudioFlags): Promise<number> {

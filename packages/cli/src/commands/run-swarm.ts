@@ -3,14 +3,15 @@ import { loadInputs } from '@agentjet/inputs';
 import { revisionOf, toSwarmRun } from '@agentjet/job';
 import { SwarmClient, type RunResult, type SwarmRunOptions } from '@agentjet/swarm-client';
 import type { LogEntry } from '@agentjet/swarm-server';
-import { AgentJetJob, configuration, type AgentJetConfig } from 'agentjet';
+import { configuration, type AgentJetConfig } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
+import { loadJob } from './load-job.js';
+import { toPort, toWhole } from './read-flags.js';
 import { takeSwarmKey } from './swarm-key.js';
 import { SwarmPrinter } from './swarm-printer.js';
-import { toPort } from '../to-port.js';
 
 /**
  * `ajet swarm run` runs the workflow of a YAML file for a server, until its tasks are done or a signal arrives. Returns
@@ -63,7 +64,7 @@ function namesOf(
 export function loadConfig({ conf }: SwarmRunFlags, overrides: readonly string[]): AgentJetConfig {
   if (conf === undefined)
     throw new ConfigError('no_conf', 'Name the job with --conf <file.yaml>, or a program after "--".');
-  return new AgentJetJob().loadJobFromYaml(conf, overrides).config;
+  return loadJob({ conf }, overrides).config;
 }
 
 /** Reads the parts of a configuration that a client uses. `given` replaces its workflow or its tasks. */
@@ -73,12 +74,11 @@ export async function loadRun(
   given: Parameters<typeof loadInputs>[0] = {},
 ): Promise<{ readonly workflow: Parameters<SwarmClient['run']>[0]; readonly options: SwarmRunOptions }> {
   const { inputs } = await loadInputs(given, { config, composition: configuration });
-  const parallel = toParallel(flags.parallel);
   return {
     workflow: inputs.workflow,
     options: {
       ...toSwarmRun(config, inputs),
-      ...(parallel !== undefined && { parallel }),
+      ...(flags.parallel !== undefined && { parallel: toParallel(flags.parallel) }),
       portable: flags.portable !== false,
       replaceTasks: flags.replaceTasks === true,
       ...endpointOf(flags),
@@ -96,11 +96,7 @@ export function endpointOf({
   return { endpoint: { hostname: endpointHost, port, publicUrl: endpointUrl } };
 }
 
-export function toParallel(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new ConfigError('wrong_type', `--parallel is ${JSON.stringify(text)}, not a whole number from 1.`);
-}
+export const toParallel = (text: string): number => toWhole(text, '--parallel', { least: 1, most: 999_999 });
 
 const reasons: Readonly<Record<RunResult['reason'], string>> = {
   complete: 'The run is complete: all its steps are made',

@@ -3,6 +3,7 @@ import { serveTunedModel, type ServedModel, type ServeModelOptions, serveWithVll
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ServeFlags } from '../program.js';
+import { toChoice, toFlag, toWhole } from './read-flags.js';
 import { untilAborted } from './until-aborted.js';
 
 /** `ajet serve` answers requests until a signal arrives. Returns the exit code. */
@@ -23,21 +24,13 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
   );
 }
 
-function isVllm({ engine = 'embedded' }: ServeFlags): boolean {
-  if (engine === 'embedded' || engine === 'vllm') return engine === 'vllm';
-  throw new ConfigError('wrong_value', `--engine is ${JSON.stringify(engine)}. Use embedded or vllm.`);
-}
+const isVllm = ({ engine = 'embedded' }: ServeFlags): boolean =>
+  toChoice(engine, '--engine', ['embedded', 'vllm']) === 'vllm';
 
 function toOptions(flags: ServeFlags): ServeModelOptions {
   const count = (name: 'port' | 'maxModelLen' | 'maxTokens' | 'seed', least: number, most: number): Counts => {
     const text = flags[name];
-    if (text === undefined) return {};
-    const value = /^\d+$/.test(text) ? Number(text) : NaN;
-    if (value >= least && value <= most) return { [name]: value };
-    throw new ConfigError(
-      'wrong_type',
-      `${toFlag(name)} is ${JSON.stringify(text)}, not a number from ${least} to ${most}.`,
-    );
+    return text === undefined ? {} : { [name]: toWhole(text, toFlag(name), { least, most }) };
   };
   const { maxModelLen: mostTokens = isVllm(flags) ? 2 ** 20 : 8192 } = count('maxModelLen', 2, 2 ** 20);
   const given = process.env['AJET_SERVE_KEY'];
@@ -73,15 +66,7 @@ function choose<Name extends string, const Value extends string>(
   given: string | undefined,
   values: readonly Value[],
 ): Partial<Record<Name, Value>> {
-  if (given === undefined) return {};
-  const value = values.find((each) => each === given);
-  if (value !== undefined) return { [name]: value } as Record<Name, Value>;
-  throw new ConfigError('wrong_value', `${toFlag(name)} is ${JSON.stringify(given)}, not one of ${values.join(', ')}.`);
-}
-
-/** `maxTokens` is the flag `--max-tokens`. */
-function toFlag(name: string): string {
-  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return given === undefined ? {} : ({ [name]: toChoice(given, toFlag(name), values) } as Record<Name, Value>);
 }
 
 type Counts = Partial<Record<'port' | 'maxModelLen' | 'maxTokens' | 'seed', number>>;

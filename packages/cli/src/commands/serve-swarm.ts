@@ -9,24 +9,24 @@ import {
   type ServeSwarmOptions,
 } from '@agentjet/swarm-server';
 import { loadRunFollower } from '@agentjet/trackers';
-import { AgentJetJob, configuration } from 'agentjet';
+import { configuration } from 'agentjet';
 import { showCommand } from 'agentjet/printing';
 import { runInterruptibly } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../swarm-program.js';
-import { listOverrides } from './list-overrides.js';
+import { loadJob } from './load-job.js';
+import { toNumber, toPort } from './read-flags.js';
 import { checkStudioFlags, startStudio } from './start-studio.js';
 import { untilAborted } from './until-aborted.js';
-import { toPort } from '../to-port.js';
 
 /** `ajet swarm serve` serves and trains until a signal arrives. Returns the exit code. */
-export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
+export async function serveSwarmJob(overrides: readonly string[], flags: SwarmFlags): Promise<number> {
   const output = createOutput(flags);
   checkStudioFlags(flags);
   const log = createLog(flags);
   const say: Notice = (message, level = 'info') => log({ level, message });
-  const drainMs = 1000 * toSeconds(flags.drainSeconds ?? '30');
+  const drainMs = 1000 * toNumber(flags.drainSeconds ?? '30', '--drain-seconds', { least: 0 });
   return runInterruptibly(
     () =>
       say(
@@ -34,7 +34,7 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       ),
     async (signal) => {
       if (flags.standby !== undefined) return standBy(flags, { output, signal, drainMs, log, say });
-      const { config } = new AgentJetJob().loadJobFromYaml(requireConf(flags), listOverrides(flags, overrides));
+      const { config } = loadJob({ ...flags, conf: requireConf(flags) }, overrides);
       const swarm = await serveSwarm({
         ...toOptions(flags),
         config,
@@ -65,12 +65,6 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
  * who presses Ctrl-C expects an immediate end.
  */
 const isSigterm = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.message.endsWith('SIGTERM');
-
-function toSeconds(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() !== '' && seconds >= 0) return seconds;
-  throw new ConfigError('wrong_type', `--drain-seconds is ${JSON.stringify(text)}, not a number from 0.`);
-}
 
 /** Runs a server without a run until a commander sends one. */
 async function standBy(flags: SwarmFlags, { output, signal, drainMs, log, say }: StandbyParts): Promise<number> {

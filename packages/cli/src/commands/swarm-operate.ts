@@ -1,10 +1,11 @@
 import { ConfigError, quoteForShell } from '@agentjet/core';
 import { toOneLine } from '@agentjet/core/text';
-import { SwarmOperator, type KeysAnswer, type Operation, type Role } from '@agentjet/swarm-client';
+import { SwarmOperator, type KeysAnswer, type Operation } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
 import { describeServer, describeShares } from './describe-server.js';
 import { serverOf } from './server-of.js';
 import { readBounds, readLimits } from './key-flags.js';
+import { toChoice } from './read-flags.js';
 
 /**
  * The commands of an operator for a swarm's server, from any machine. The key comes from AJET_SWARM_KEY and never from
@@ -136,7 +137,7 @@ export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number
     );
   const answer = await openOperator(flags).makeKey({
     name,
-    role: readRole(role),
+    role: toChoice(role, '--role', ['observer', 'worker', 'commander']),
     ...(shares !== undefined && { shares: shares.split(',') }),
     ...(scores !== undefined && { scores: scores.split(',') }),
     ...(maxEpisodes !== undefined && { max_episodes: Number(maxEpisodes) }),
@@ -220,9 +221,4 @@ function readPart(text: string): readonly [string, number] {
   const [, name, part] = /^([^=]+)=([\d.eE-]+)$/.exec(text) ?? [];
   if (name !== undefined && Number(part) > 0) return [name, Number(part)];
   throw new ConfigError('wrong_value', `${JSON.stringify(text)} is not a share with its part, such as math=0.4.`);
-}
-
-function readRole(text: string): Role {
-  if (text === 'observer' || text === 'worker' || text === 'commander') return text;
-  throw new ConfigError('wrong_value', `--role is ${JSON.stringify(text)}; use observer, worker or commander.`);
 }

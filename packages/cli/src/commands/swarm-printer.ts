@@ -1,3 +1,4 @@
+import { formatShare, mean } from '@agentjet/core';
 import type { ServerAnswer, SwarmEvent } from '@agentjet/swarm-client';
 import type { LogEntry } from '@agentjet/swarm-server';
 
@@ -30,10 +31,13 @@ export class SwarmPrinter {
   /** Prints the reports since the last line. */
   flush(title = 'since then'): void {
     const { length } = this.#rewards;
-    const mean = this.#rewards.reduce((sum, reward) => sum + reward, 0) / length;
     const parts = [
       ...(length > 0
-        ? [`${length} episodes`, `reward ${mean.toFixed(3)}`, `success ${percent(this.#numSuccesses / length)}`]
+        ? [
+            `${length} episodes`,
+            `reward ${mean(this.#rewards).toFixed(3)}`,
+            `success ${formatShare(this.#numSuccesses / length)}`,
+          ]
         : []),
       ...(this.#numFailed > 0 ? [`${this.#numFailed} failed`] : []),
       ...(this.#numGone > 0 ? [`${this.#numGone} taken back`] : []),
@@ -87,5 +91,3 @@ function problemsOf({ problem, policies = {} }: ServerAnswer): ReadonlyMap<strin
 
 const trainingOf = (policy: string | undefined): string =>
   policy === undefined ? 'Training' : `Training of the policy "${policy}"`;
-
-const percent = (share: number): string => `${Math.round(100 * share)}%`;

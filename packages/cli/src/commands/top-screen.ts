@@ -1,7 +1,8 @@
+import { formatShare } from '@agentjet/core';
 import stringWidth from 'string-width';
 import { toOneLine } from '@agentjet/core/text';
 import type { ClientsAnswer, EpisodesAnswer, ServerAnswer } from '@agentjet/swarm-client';
-import { describeSince, formatAge, formatShare } from './describe-server.js';
+import { describeSince, formatAge } from './describe-server.js';
 
 /** Renders the screen of `ajet swarm top` as lines. They fit a terminal of any width. */
 
