@@ -99,7 +99,7 @@ it('get downloads the rest, and list shows it', async () => {
 });
 
 it.each([
-  [['check', 'nano', '--gpus', 'many', '--gpu-memory', '80GiB'], /--gpus is "many", not a number of GPUs/],
+  [['check', 'nano', '--gpus', 'many', '--gpu-memory', '80GiB'], /--gpus is "many", not a whole number/],
   [['check', 'nano', '--gpus', '2'], /--gpus needs --gpu-memory as well/],
   [['check', 'nano', '--gpu-name', 'H100'], /--gpu-name needs --gpu-memory as well/],
   [['check', 'nano', '--gpu-memory', '80'], /--gpu-memory is "80", not an amount such as 80GiB/],

@@ -129,8 +129,8 @@ it('names what is wrong with its arguments', async () => {
   };
   expect(await errorOf()).toContain('name the job: ajet probe <file.yaml>');
   expect(await errorOf('rollout.num_repeat=4')).toContain('name the job: ajet probe <file.yaml>');
-  expect(await errorOf('job.yaml', '--tasks', 'many')).toContain('--tasks is "many", not a number of tasks');
-  expect(await errorOf('job.yaml', '--temperatures', '0.7,hot')).toContain('--temperatures is "0.7,hot"');
+  expect(await errorOf('job.yaml', '--tasks', 'many')).toContain('--tasks is "many", not a whole number');
+  expect(await errorOf('job.yaml', '--temperatures', '0.7,hot')).toContain('--temperatures is "hot"');
   expect(await errorOf('job.yaml', 'rollout.num_repaet=4')).toContain('Did you mean "rollout.num_repeat"?');
   expect(readFileSync(path.join(folder, 'job.yaml'), 'utf8')).toContain('sayLetters');
 });

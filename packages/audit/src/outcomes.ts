@@ -1,3 +1,4 @@
+import { mean } from '@agentjet/core';
 import { wilsonInterval, type Interval } from '@agentjet/core/success';
 import type { Play } from './plan-plays.js';
 
@@ -77,12 +78,12 @@ const estimateShare = (value: number, trials: number): Estimate => ({ value, ...
 /** The mean reward, as a share of the range from the lowest to the highest reward. Null if no episode has one. */
 export function estimateEarned({ outcomes }: Played, { lowest, highest }: RewardScale): Estimate | null {
   const shares = rewardsOf(outcomes).map((reward) => (highest > lowest ? (reward - lowest) / (highest - lowest) : 0));
-  const mean = meanOf(shares);
-  if (mean === null) return null;
-  if (shares.every((share) => share === 0 || share === 1)) return estimateShare(mean, shares.length);
-  const variance = shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / Math.max(1, shares.length - 1);
+  const value = meanOf(shares);
+  if (value === null) return null;
+  if (shares.every((share) => share === 0 || share === 1)) return estimateShare(value, shares.length);
+  const variance = shares.reduce((sum, share) => sum + (share - value) ** 2, 0) / Math.max(1, shares.length - 1);
   const margin = quantile * Math.sqrt(variance / shares.length);
-  return { value: mean, low: mean - margin, high: mean + margin };
+  return { value, low: value - margin, high: value + margin };
 }
 
 /** Student's quantile of 97.5% for 20 episodes. */
@@ -91,5 +92,5 @@ const quantile = 2.09;
 export const meanReward = ({ outcomes }: Played): number | null => meanOf(rewardsOf(outcomes));
 
 function meanOf(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.length === 0 ? null : mean(values);
 }

@@ -1,3 +1,5 @@
+import { mean } from './quantities.js';
+
 /**
  * 95% intervals of success rates. Two episodes of one task resemble each other, so they say less about the model than
  * two episodes of different tasks. The intervals therefore take the scores by task.
@@ -167,7 +169,6 @@ function countIndependent(scores: readonly TaskScore[]): number {
  */
 function correlate(before: readonly TaskScore[], after: readonly TaskScore[]): number {
   const [ofBefore, ofAfter] = [deviations(before), deviations(after)];
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const covariance = mean(ofBefore.map((value, at) => value * (ofAfter[at] ?? 0)));
   const spread = Math.sqrt(mean(ofBefore.map((value) => value ** 2)) * mean(ofAfter.map((value) => value ** 2)));
   if (spread === 0) return 0;
@@ -177,6 +178,6 @@ function correlate(before: readonly TaskScore[], after: readonly TaskScore[]): n
 
 function deviations(scores: readonly TaskScore[]): readonly number[] {
   const rates = scores.map(({ successes, trials }) => successes / trials);
-  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
-  return rates.map((rate) => rate - mean);
+  const middle = mean(rates);
+  return rates.map((rate) => rate - middle);
 }

@@ -7,6 +7,8 @@ import {
   toArgumentObject,
   type TokenLogprob,
   type ToolCall,
+  addUp,
+  mean,
 } from '@agentjet/core';
 
 /** What a request wants to see of each answer. */
@@ -88,8 +90,8 @@ export function toLastResponse(
 /** Adds up the usage of all answers. Their prompt counts once. */
 function toUsage(responses: readonly ChatResponse[]) {
   const promptTokenCount = responses[0]?.usage.promptTokens ?? 0;
-  const completionTokens = sum(responses.map(({ usage }) => usage.completionTokens));
-  const thoughts = sum(responses.map(countReasoningTokens));
+  const completionTokens = addUp(responses, ({ usage }) => usage.completionTokens);
+  const thoughts = addUp(responses, countReasoningTokens);
   return {
     promptTokenCount,
     candidatesTokenCount: completionTokens - thoughts,
@@ -106,9 +108,7 @@ function toLogprobs(tokens: readonly TokenLogprob[] | undefined) {
     logProbability: logprob,
   }));
   return {
-    avgLogprobs: sum(tokens.map(({ logprob }) => logprob)) / tokens.length,
+    avgLogprobs: mean(tokens.map(({ logprob }) => logprob)),
     logprobsResult: { chosenCandidates },
   };
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

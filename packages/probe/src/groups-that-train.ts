@@ -1,3 +1,4 @@
+import { addUp } from '@agentjet/core';
 import type { TaskScore } from '@agentjet/core/success';
 import { countValues, type GroupRules, type ProbedTask, type ValueCounts } from './outcomes.js';
 import { chanceOfRepeats, fitRepeatPrior, type RepeatPrior } from './repeat-prior.js';
@@ -15,8 +16,8 @@ function chancesToTrain(
   rules: GroupRules,
 ): readonly number[] {
   const counted = tasks.map(countValues);
-  const total = sum(counted.map(({ completed, failed }) => completed + failed));
-  const shareFailed = total === 0 ? 0 : sum(counted.map(({ failed }) => failed)) / total;
+  const total = addUp(counted.map(({ completed, failed }) => completed + failed));
+  const shareFailed = total === 0 ? 0 : addUp(counted.map(({ failed }) => failed)) / total;
   let prior: RepeatPrior | undefined;
   return counted.map((task) => {
     if (task.completed === 0) return 0;
@@ -71,7 +72,7 @@ function ofChoices({ counts, completed, failed }: ValueCounts, numRepeat: number
               logChoices(completed + failed, numRepeat),
           ),
     withoutGradient: (number) =>
-      sum(
+      addUp(
         untrained(counts, rules).map((count) =>
           count < number ? 0 : Math.exp(logChoices(count, number) - logChoices(completed, number)),
         ),
@@ -94,7 +95,7 @@ function ofFurther({ counts, completed }: ValueCounts, { numRepeat, rules, prior
       shareFailed ** numFailed *
       (1 - shareFailed) ** (numRepeat - numFailed),
     withoutGradient: (number) =>
-      sum(
+      addUp(
         untrained(counts, rules).map(
           (count) =>
             (count / completed) * chanceOfRepeats(prior, { repeats: count - 1, others: completed - 1 }, number - 1),
@@ -116,5 +117,3 @@ function logChoices(n: number, k: number): number {
   for (let index = 0; index < k; index++) total += Math.log(n - index) - Math.log(k - index);
   return total;
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

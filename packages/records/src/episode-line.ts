@@ -1,4 +1,4 @@
-import { snakeKeys } from '@agentjet/core';
+import { snakeKeys, roundTime } from '@agentjet/core';
 import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
@@ -25,10 +25,10 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     ...outcome,
     ...(episode.answer !== undefined && { answer: shortenAnswer(episode.answer) }),
     ...(episode.beganAt !== undefined && { began_at: new Date(episode.beganAt).toISOString() }),
-    seconds: toMillis(episode.seconds),
-    ...(episode.secondsJudging !== undefined && { seconds_judging: toMillis(episode.secondsJudging) }),
+    seconds: roundTime(episode.seconds),
+    ...(episode.secondsJudging !== undefined && { seconds_judging: roundTime(episode.secondsJudging) }),
     ...(episode.judgeOutage !== undefined && {
-      judge_outage: { requests: episode.judgeOutage.requests, seconds: toMillis(episode.judgeOutage.seconds) },
+      judge_outage: { requests: episode.judgeOutage.requests, seconds: roundTime(episode.judgeOutage.seconds) },
     }),
     ...(episode.attempt !== undefined && { attempt: episode.attempt }),
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
@@ -87,8 +87,6 @@ function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {
     ended_ms: call.endedMs,
   };
 }
-
-const toMillis = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 function hasAny(counts: object): boolean {
   return Object.keys(counts).length > 0;

@@ -1,4 +1,4 @@
-import type { CommonConfig, MetricValues } from '@agentjet/core';
+import { type CommonConfig, type MetricValues, addUp, mean, roundTime } from '@agentjet/core';
 import { successByKind, successInterval, successRate, toSuccessRecord } from '@agentjet/core/success';
 import type { MetricsLine, MetricsRecord } from '@agentjet/run-folder';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
@@ -7,14 +7,13 @@ import { countAnswers } from './count-answers.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { kindOfGroup } from './kind-of-group.js';
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
+const meanOrZero = (values: readonly number[]): number => (values.length === 0 ? 0 : mean(values));
 
 /** Returns the mean of each name over the episodes that logged this name. */
 function meansOf<Values extends Readonly<Record<string, number>>>(logged: readonly Values[]): Values {
   const names = new Set(logged.flatMap((metrics) => Object.keys(metrics)));
   const valuesOf = (name: string): number[] => logged.flatMap((metrics) => metrics[name] ?? []);
-  return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))])) as Values;
+  return Object.fromEntries([...names].map((name) => [name, meanOrZero(valuesOf(name))])) as Values;
 }
 
 type Outcome = Pick<Episode, 'status'> & { readonly error?: Parameters<typeof isAgentsFailure>[0] };
@@ -62,9 +61,9 @@ export function summarizeEvaluation(
     temperature: config.rollout.valKwargs.temperature,
     scores,
     ...(kinds.length > 0 && { kinds }),
-    rewardMean: numScored === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / numScored,
+    rewardMean: numScored === 0 ? 0 : addUp(completed, ({ reward }) => reward) / numScored,
     ...toCutAnswers(episodes),
-    generatedTokens: sum(groups.flat().map(({ stats }) => stats.generatedTokens)),
+    generatedTokens: addUp(groups.flat(), ({ stats }) => stats.generatedTokens),
     logMetrics: meansOf(episodes.map(({ logMetrics }) => logMetrics)),
     ...(Object.keys(means).length > 0 && { means }),
     ...summarizePasses(plain),
@@ -147,7 +146,7 @@ export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluat
     answers: evaluation.answers,
     answers_cut: evaluation.cutAnswers,
     generated_tokens: evaluation.generatedTokens,
-    seconds: Math.round(evaluation.seconds * 1000) / 1000,
+    seconds: roundTime(evaluation.seconds),
     temperature: evaluation.temperature,
     ...toChangeRecord(evaluation),
     ...toSampledRecord(evaluation),

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Algorithm, Backbone, OptimizerOptions, Teacher } from '@agentjet/core';
+import { type Algorithm, type Backbone, type OptimizerOptions, type Teacher, roundTime } from '@agentjet/core';
 import { RecoveryBudget } from './recovery-budget.js';
 import { defaultPolicy, Ledger, type LedgerGroup, type ManifestRecord } from '@agentjet/ledger';
 import {
@@ -288,7 +288,7 @@ class LocalRun {
     const { metrics, groups } = await this.#steps.record(manifest, {
       secondsSampling: Math.max(0, secondsSampling - (seconds ?? 0)),
       isAhead,
-      ...(seconds !== undefined && { more: { seconds_teacher: Math.round(seconds * 1000) / 1000 } }),
+      ...(seconds !== undefined && { more: { seconds_teacher: roundTime(seconds) } }),
     });
     const { step } = manifest;
     this.#state = { step, policyVersion: backbone.policyVersion, ...takeDraws(this.#state, groups) };

@@ -1,4 +1,4 @@
-import { quoteForShell, type CommonConfig } from '@agentjet/core';
+import { quoteForShell, type CommonConfig, formatShare } from '@agentjet/core';
 import { chanceOfMixedGroup, formatRate } from '@agentjet/core/success';
 import type { Evaluation } from '@agentjet/records';
 
@@ -15,7 +15,7 @@ export function judgeStart(
   const rate = measured.successRate;
   const share = chanceOfMixedGroup(rate, numRepeat);
   const seen = `success is ${formatRate(rate, measured.interval)} at temperature ${measured.temperature}`;
-  const groups = `at most ${Math.round(100 * share)}% of groups of ${numRepeat} would train`;
+  const groups = `at most ${formatShare(share)} of groups of ${numRepeat} would train`;
   if (rate > 0.5 || share >= leastShare)
     return `With this model ${seen}, so ${groups}. Next: ajet --conf <your configuration> ${quoteForShell(`model.path=${modelDir}`)}`;
   return (

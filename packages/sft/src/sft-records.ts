@@ -1,3 +1,4 @@
+import { roundTime } from '@agentjet/core';
 import type { EpisodeRecord, MetricsLine, RunFolder } from '@agentjet/run-folder';
 import type { TrainObserver, TrainOptions } from '@agentjet/run';
 import type { HeldOutLoss } from '@agentjet/records';
@@ -53,7 +54,7 @@ export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldO
     [heldOutFigure]: -loss,
     held_out_tokens: tokens,
     held_out_examples: examples,
-    seconds: Math.round(seconds * 1000) / 1000,
+    seconds: roundTime(seconds),
   };
 }
 

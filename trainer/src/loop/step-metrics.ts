@@ -1,4 +1,4 @@
-import { type MetricValues, toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
+import { type MetricValues, toSnakeCase, type TrainStepMetrics, addUp, mean, roundTime } from '@agentjet/core';
 import { toSuccessRecord } from '@agentjet/core/success';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
@@ -43,28 +43,28 @@ export function toStepMetrics(result: TrainedStep): MetricsLine {
     ...episodeMetrics(groups),
     groups: groups.length,
     groups_skipped: groupsSkipped,
-    samples: sum(reports, ({ rows }) => rows),
-    trained_tokens: sum(reports, ({ trainedTokens }) => trainedTokens),
+    samples: addUp(reports, ({ rows }) => rows),
+    trained_tokens: addUp(reports, ({ trainedTokens }) => trainedTokens),
     ...sharedTokens(reports),
-    packs: sum(reports, ({ packs }) => packs),
-    splits: sum(reports, ({ splits }) => splits),
-    duplicated_tokens: sum(reports, ({ duplicatedTokens }) => duplicatedTokens),
-    repeated_tokens: sum(reports, ({ repeatedTokens }) => repeatedTokens),
+    packs: addUp(reports, ({ packs }) => packs),
+    splits: addUp(reports, ({ splits }) => splits),
+    duplicated_tokens: addUp(reports, ({ duplicatedTokens }) => duplicatedTokens),
+    repeated_tokens: addUp(reports, ({ repeatedTokens }) => repeatedTokens),
     overlong_samples: limited.overlongSamples,
     dropped_episodes: limited.droppedEpisodes,
     truncated_samples: limited.truncatedSamples,
     lost_tokens: limited.lostTokens,
     ...(result.maskedEpisodes !== undefined && { masked_episodes: result.maskedEpisodes }),
-    stale_episodes: fresh.staleEpisodes + sum(groups, ({ report }) => report?.staleEpisodes ?? 0),
+    stale_episodes: fresh.staleEpisodes + addUp(groups, ({ report }) => report?.staleEpisodes ?? 0),
     staleness_mean: fresh.stalenessMean,
     staleness_max: fresh.stalenessMax,
     ...updateMetrics(
       updates.map(({ metrics }) => metrics),
       result.plannedRate,
     ),
-    seconds_sampling: toMillis(seconds.sampling),
-    seconds_packing: toMillis(seconds.packing),
-    seconds_training: toMillis(seconds.training),
+    seconds_sampling: roundTime(seconds.sampling),
+    seconds_packing: roundTime(seconds.packing),
+    seconds_training: roundTime(seconds.training),
     ...measureLengthBias(groups, { leftOut, isAlways: isAhead }),
     ...furtherCounts(groups),
     ...successMetrics(groups),
@@ -79,9 +79,9 @@ export function toStepMetrics(result: TrainedStep): MetricsLine {
  * takes trees, it must be `leaf_tokens_over_tree_tokens` times as fast per token.
  */
 function sharedTokens(reports: readonly PackReport[]): MetricValues {
-  const rowTokens = sum(reports, (report) => report.rowTokens);
-  const treeTokens = sum(reports, (report) => report.treeTokens);
-  const leafTokens = sum(reports, (report) => report.leafTokens ?? 0);
+  const rowTokens = addUp(reports, (report) => report.rowTokens);
+  const treeTokens = addUp(reports, (report) => report.treeTokens);
+  const leafTokens = addUp(reports, (report) => report.leafTokens ?? 0);
   return {
     row_tokens: rowTokens,
     tree_tokens: treeTokens,
@@ -92,13 +92,13 @@ function sharedTokens(reports: readonly PackReport[]): MetricValues {
 
 function episodeMetrics(groups: readonly TrainingGroup[]): MetricValues {
   const reports = groups.flatMap(({ report }) => report ?? []);
-  const episodes = sum(groups, (group) => group.report?.episodes ?? group.episodes.length);
+  const episodes = addUp(groups, (group) => group.report?.episodes ?? group.episodes.length);
   return {
-    reward_mean: sum(groups, rewardSumOf) / Math.max(episodes, 1),
-    ...(reports.length > 0 && { success_rate: sum(reports, ({ successes }) => successes) / Math.max(episodes, 1) }),
+    reward_mean: addUp(groups, rewardSumOf) / Math.max(episodes, 1),
+    ...(reports.length > 0 && { success_rate: addUp(reports, ({ successes }) => successes) / Math.max(episodes, 1) }),
     episodes,
-    failed_episodes: sum(reports, ({ failedEpisodes }) => failedEpisodes),
-    generated_tokens: sum(
+    failed_episodes: addUp(reports, ({ failedEpisodes }) => failedEpisodes),
+    generated_tokens: addUp(
       groups,
       (group) => group.report?.generatedTokens ?? countMasked(group.episodes.flatMap(({ samples }) => samples)),
     ),
@@ -119,7 +119,7 @@ function successMetrics(groups: readonly TrainingGroup[]): MetricValues {
 }
 
 function rewardSumOf({ report, episodes }: TrainingGroup): number {
-  return report?.rewardSum ?? sum(episodes, ({ reward }) => reward);
+  return report?.rewardSum ?? addUp(episodes, ({ reward }) => reward);
 }
 
 /**
@@ -137,7 +137,8 @@ function visibleGap(gap: number): number {
  * rate (the last). Metrics that only this backbone reports come last.
  */
 function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0): MetricValues {
-  const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
+  const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') =>
+    meanOrZero(updates.map((update) => update[key]));
   const gradNorm = meanIfReported(updates, (update) => update.gradNorm);
   const entropy = meanIfReported(updates, (update) => update.entropy);
   return {
@@ -157,7 +158,7 @@ function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0): M
 /** The count is reported only for a batch that was sampled with top-p or top-k. */
 function leftOutTokens(updates: readonly TrainStepMetrics[]): MetricValues {
   const counts = updates.flatMap(({ tokensOutsideSupport }) => tokensOutsideSupport ?? []);
-  return counts.length === 0 ? {} : { tokens_outside_support: sum(counts, (count) => count) };
+  return counts.length === 0 ? {} : { tokens_outside_support: addUp(counts, (count) => count) };
 }
 
 /**
@@ -169,7 +170,7 @@ function meanIfReported(
   valueOf: (update: TrainStepMetrics) => number | null,
 ): number | undefined {
   const values = updates.flatMap((update) => valueOf(update) ?? []);
-  return updates.length > 0 && values.length === 0 ? undefined : mean(values);
+  return updates.length > 0 && values.length === 0 ? undefined : meanOrZero(values);
 }
 
 /** Every backbone reports these. A number under any other name is specific to one backbone. */
@@ -199,7 +200,7 @@ function furtherMetrics(updates: readonly TrainStepMetrics[]): MetricValues {
   const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
   const valuesOf = (name: string): number[] =>
     reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
-  return Object.fromEntries(names.map((name) => [toSnakeCase(name), mean(valuesOf(name))])) as MetricValues;
+  return Object.fromEntries(names.map((name) => [toSnakeCase(name), meanOrZero(valuesOf(name))])) as MetricValues;
 }
 
 function furtherCounts(groups: readonly TrainingGroup[]): MetricValues {
@@ -217,18 +218,8 @@ function workflowMetrics(groups: readonly TrainingGroup[]): MetricValues {
 function meansOf<Values extends Readonly<Record<string, number>>>(logged: readonly Values[]): Values {
   const names = [...new Set(logged.flatMap((metrics) => Object.keys(metrics)))].sort();
   return Object.fromEntries(
-    names.map((name) => [name, mean(logged.flatMap((metrics) => metrics[name] ?? []))]),
+    names.map((name) => [name, meanOrZero(logged.flatMap((metrics) => metrics[name] ?? []))]),
   ) as Values;
 }
 
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
-}
-
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : sum(values, (value) => value) / values.length;
-}
-
-function toMillis(seconds: number): number {
-  return Math.round(seconds * 1000) / 1000;
-}
+const meanOrZero = (values: readonly number[]): number => (values.length === 0 ? 0 : mean(values));

@@ -4,7 +4,7 @@
  * gradient of the loss. The backbone must not make another step between the two passes.
  */
 
-import { BackboneError, outsideOfSet } from '@agentjet/core';
+import { BackboneError, outsideOfSet, addUp } from '@agentjet/core';
 import type {
   Backbone,
   LossOptions,
@@ -191,18 +191,18 @@ function toSlopeMetrics<Metrics extends TrainStepMetrics>(metrics: Metrics, step
   const { terms: reports, ...rest } = metrics;
   const trained = [...terms.weights.keys()].filter((k) => terms.weights[k] !== 0);
   const gaps = trained.map((k) => gapAt(logprobs, terms, k));
-  const weight = sum(trained, (k) => terms.weights[k] ?? 0);
+  const weight = addUp(trained, (k) => terms.weights[k] ?? 0);
   const hasPenalties = batch.loss.penalties !== undefined;
   const weighted = (valueOf: (k: number) => number): number =>
-    sum(trained, (k) => (terms.weights[k] ?? 0) * valueOf(k));
+    addUp(trained, (k) => (terms.weights[k] ?? 0) * valueOf(k));
   const penalties = hasPenalties ? metrics.loss - weighted((k) => slopes[k] ?? 0) : 0;
   const own = {
     loss: penalties + weighted((k) => report?.losses[k] ?? (slopes[k] ?? 0) * (logprobs[k] ?? 0)),
     entropy: hasPenalties ? metrics.entropy : meanEntropy(reports, terms.weights, weight),
     kl: hasPenalties ? metrics.kl : 0,
-    clipFraction: sum(trained, (k) => report?.clipped[k] ?? 0) / Math.max(trained.length, 1),
+    clipFraction: addUp(trained, (k) => report?.clipped[k] ?? 0) / Math.max(trained.length, 1),
     logprobGapMax: gaps.reduce((most, gap) => Math.max(most, gap), 0),
-    logprobGapMean: sum(gaps, (gap) => gap) / Math.max(gaps.length, 1),
+    logprobGapMean: addUp(gaps) / Math.max(gaps.length, 1),
     trainedTokens: trained.length,
     ...(batch.reportTerms === true && reports !== undefined && { terms: toOriginalTerms(reports, step) }),
   };
@@ -236,9 +236,5 @@ function meanEntropy(
   if (entropies.length !== weights.length) return null;
   return totalWeight === 0
     ? 0
-    : sum([...entropies.keys()], (k) => (weights[k] ?? 0) * (entropies[k] ?? 0)) / totalWeight;
-}
-
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
+    : addUp([...entropies.keys()], (k) => (weights[k] ?? 0) * (entropies[k] ?? 0)) / totalWeight;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { isJsonObject, type JsonObject, countOf } from '@agentjet/core';
 import type { Fact } from './episode-facts.js';
 
 /** The requests and answers of agents that do not learn, in the order in which their calls ended. */
@@ -15,7 +15,7 @@ function summarize(calls: readonly JsonObject[]): string {
     .map((agent) => {
       const own = calls.filter((call) => agentOf(call) === agent);
       const models = [...new Set(own.map((call) => textOf(call['model'])))].join(', ');
-      return `${agent}: ${own.length} ${own.length === 1 ? 'call' : 'calls'} to ${models}, ${formatSeconds(own)}`;
+      return `${agent}: ${countOf(own.length, 'call')} to ${models}, ${formatSeconds(own)}`;
     })
     .join('; ');
 }

@@ -1,4 +1,4 @@
-import type { CommonConfig } from '@agentjet/core';
+import { type CommonConfig, formatShare } from '@agentjet/core';
 import type { CallForms } from '@agentjet/tokenizer';
 import { fittingToolCalls } from '@agentjet/tokenizer';
 import type { Rate } from '@agentjet/core/success';
@@ -47,14 +47,14 @@ function adviseToolCalls({ config, forms, chosen }: AdviceParts): string | undef
   if (forms !== undefined && fittingToolCalls(forms) === 'lenient' && config.model.toolCalls !== 'lenient')
     return `${forms.untagged} of ${forms.tagged + forms.untagged} answers with tool calls were bare JSON without the tags of the chat template, and were not read. Set model.tool_calls=lenient, or run \`ajet sft\` on a few dozen tool calls; then probe again.`;
   if (unread < leastCut) return undefined;
-  return `${percent(unread)} of the answers have tool calls that cannot be read. Show the form in an example turn of the prompt, or run \`ajet sft\` on a few dozen tool calls; then probe again.`;
+  return `${formatShare(unread)} of the answers have tool calls that cannot be read. Show the form in an example turn of the prompt, or run \`ajet sft\` on a few dozen tool calls; then probe again.`;
 }
 
 function adviseCuts({ config, chosen }: AdviceParts): string | undefined {
   const cut = chosen.cutAnswers?.rate ?? 0;
   if (cut < leastCut) return undefined;
   const { maxResponseLengthInOneTurn, maxModelLen } = config.rollout;
-  return `${percent(cut)} of the answers were cut at a token limit. Raise rollout.max_response_length_in_one_turn (${maxResponseLengthInOneTurn}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or ask for shorter answers; then probe again.`;
+  return `${formatShare(cut)} of the answers were cut at a token limit. Raise rollout.max_response_length_in_one_turn (${maxResponseLengthInOneTurn}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or ask for shorter answers; then probe again.`;
 }
 
 function adviseSignal({ config, chosen, all, expected }: AdviceParts): string | undefined {
@@ -64,8 +64,6 @@ function adviseSignal({ config, chosen, all, expected }: AdviceParts): string | 
     return 'No task was solved at any temperature, so reinforcement learning has nothing to start from. Put one to six example turns into the prompt, imitate a larger model first (`ajet sft`), or begin with easier tasks.';
   if (expected.rate >= fewGroups) return undefined;
   if (success > easy)
-    return `The tasks are too easy: success is ${success.toFixed(2)}, and only ${percent(expected.rate)} of the groups train. Choose harder tasks, or set task_reader.difficulty, which leaves out tasks that are always solved.`;
-  return `Only ${percent(expected.rate)} of the groups train. ${config.rollout.temperature < 0.5 ? 'Raise rollout.temperature; or put' : 'Put'} example turns into the prompt, imitate a larger model first (\`ajet sft\`), give rewards for parts of a solution, or set task_reader.difficulty, which leaves out tasks that are always or never solved.`;
+    return `The tasks are too easy: success is ${success.toFixed(2)}, and only ${formatShare(expected.rate)} of the groups train. Choose harder tasks, or set task_reader.difficulty, which leaves out tasks that are always solved.`;
+  return `Only ${formatShare(expected.rate)} of the groups train. ${config.rollout.temperature < 0.5 ? 'Raise rollout.temperature; or put' : 'Put'} example turns into the prompt, imitate a larger model first (\`ajet sft\`), give rewards for parts of a solution, or set task_reader.difficulty, which leaves out tasks that are always or never solved.`;
 }
-
-const percent = (share: number): string => `${Math.round(100 * share)}%`;

@@ -1,3 +1,4 @@
+import { mean } from '@agentjet/core';
 /**
  * Spearman's rank correlation: Pearson's correlation of the ranks, in which equal values share the mean of their ranks
  * (Spearman, 1904). Null if either side is constant.
@@ -15,5 +16,3 @@ function ranksOf(values: readonly number[]): readonly number[] {
   const sorted = values.toSorted((a, b) => a - b);
   return values.map((value) => (sorted.indexOf(value) + sorted.lastIndexOf(value)) / 2);
 }
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,3 +1,4 @@
+import { mean } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
 import { candidateText } from '../candidate-text.js';
@@ -50,6 +51,3 @@ export function createVotingJudge<Vote extends { readonly reason: string }>(
     },
   };
 }
-
-export const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

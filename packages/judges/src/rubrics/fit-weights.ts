@@ -1,3 +1,4 @@
+import { addUp, mean } from '@agentjet/core';
 /** Keeps weights small if criteria are nearly the same. */
 const ridge = 0.05;
 const rounds = 500;
@@ -27,13 +28,13 @@ export function fitWeights(rows: readonly (readonly number[])[], targets: readon
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   if (total <= 1e-9) return weights.map(() => 1 / numColumns);
   const shares = weights.map((weight) => (weight / total < least ? 0 : weight));
-  const left = shares.reduce((sum, share) => sum + share, 0);
+  const left = addUp(shares);
   return shares.map((share) => share / left);
 }
 
 function centre(values: readonly number[]): readonly number[] {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  return values.map((value) => value - mean);
+  const middle = mean(values);
+  return values.map((value) => value - middle);
 }
 
 const dot = (left: readonly number[], right: readonly number[]): number =>

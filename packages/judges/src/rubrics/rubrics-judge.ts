@@ -1,8 +1,9 @@
+import { mean } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
 import type { Candidate } from '../llm/verdict-question.js';
 import { askUntilRead } from '../model/ask-until-read.js';
-import { createVotingJudge, mean, type VotingOptions } from '../model/voting-judge.js';
+import { createVotingJudge, type VotingOptions } from '../model/voting-judge.js';
 import { askForScores } from './criteria-question.js';
 import type { Criterion } from './rubrics-file.js';
 

@@ -7,6 +7,7 @@ import {
   type Task,
   type Verdict,
   type WorkflowOutput,
+  mean,
 } from '@agentjet/core';
 import type { Episode, JudgeOutage } from '../contract.js';
 import { askJudge, type Judge, type JudgeContext } from '../judge.js';
@@ -262,10 +263,6 @@ function ownVerdict({ reward: given, rewards, isSuccess }: CheckedOutput): Verdi
   const reward = given ?? (rewards === null ? undefined : mean(Object.values(rewards)));
   if (reward === undefined) return undefined;
   return { reward, isSuccess: isSuccess ?? reward >= 1, ...(rewards !== null && { rewards }) };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function toIdentity(

@@ -1,3 +1,4 @@
+import { roundTime } from '@agentjet/core';
 import type { SpanRecord, Tuner } from '../contract.js';
 
 /** Measures how long a workflow's tools and environments take: the part of an episode outside model calls. */
@@ -36,6 +37,6 @@ export class Spans {
   };
 
   #msAt(time: number): number {
-    return Math.round((time - this.#startedAt) * 1000) / 1000;
+    return roundTime(time - this.#startedAt);
   }
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { toErrorMessage, type ChatMessage } from '@agentjet/core';
+import { toErrorMessage, type ChatMessage, roundTime } from '@agentjet/core';
 import type { AgentTranscript } from '@agentjet/context-tracker';
 import { readMessages } from './read-call.js';
 import { WaitClock } from './wait-clock.js';
@@ -93,7 +93,7 @@ export class UntrainedCalls {
   }
 
   #now(): number {
-    return Math.round((performance.now() - this.#startedAt) * 1000) / 1000;
+    return roundTime(performance.now() - this.#startedAt);
   }
 }
 

@@ -1,3 +1,4 @@
+import { countOf } from '@agentjet/core';
 /** Measures how long an episode has waited for its models. Overlapping calls count once. */
 export class WaitClock {
   #numCalls = 0;
@@ -48,7 +49,7 @@ export function describeTimeout(
   const head = `The workflow was still running after ${timeoutMs / 1000} s.`;
   if (numCalls === 0) return `${head} It called no model. Make it faster, or raise ${timeoutName}.`;
   const seconds = (ms: number): string => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
-  const calls = `${numCalls} ${numCalls === 1 ? 'call' : 'calls'}, ${numRunning} of them without an answer yet`;
+  const calls = `${countOf(numCalls, 'call')}, ${numRunning} of them without an answer yet`;
   const spent = `It waited ${seconds(waitedMs)} for its models (${calls}) and ran ${seconds(timeoutMs - waitedMs)} of other code.`;
   const isModels = waitedMs > timeoutMs / 2;
   const repair = isModels

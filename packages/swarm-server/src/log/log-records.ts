@@ -1,3 +1,4 @@
+import { formatShare } from '@agentjet/core';
 import type { LedgerRecord, LedgerState } from '@agentjet/ledger';
 import type { NewestStep } from '../swarm/policy-progress.js';
 import type { LogEntry } from './log-entry.js';
@@ -40,7 +41,7 @@ export function toLogEntry(record: LedgerRecord, { episodes }: Pick<LedgerState,
 
 /** Returns the log line about a step that was made now. */
 export function toStepEntry(policy: string, { step, reward, success, episodes, seconds = 0 }: NewestStep): LogEntry {
-  const succeeded = success === undefined ? '' : `, success ${Math.round(100 * success)}%`;
+  const succeeded = success === undefined ? '' : `, success ${formatShare(success)}`;
   const message = `Step ${step} is made in ${seconds.toFixed(1)} s: ${episodes} episodes, reward ${reward.toFixed(3)}${succeeded}`;
   return { level: 'info', message, policy };
 }

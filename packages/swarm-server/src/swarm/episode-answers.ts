@@ -1,4 +1,4 @@
-import { EngineError } from '@agentjet/core';
+import { EngineError, mean } from '@agentjet/core';
 import {
   groupPart,
   isMember,
@@ -62,8 +62,7 @@ export function toOptional({
   return { ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) };
 }
 
-const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+const meanOf = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
 
 export const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);
 
