@@ -71,17 +71,25 @@ const trainedWithNano = [
   'typed-tools/typed_tools.yaml',
 ];
 
+/** Their students, which nano teaches. */
+const taughtByNano = ['smollm2', 'typed_tools'] as const;
+
 it('every tutorial trains', async () => {
   // All commands run in one process, which saves a second for each.
   const here = ['model.path=nano', 'backbone=onnx', 'rollout.failed_episode_policy=zero_reward'];
-  const commands = [...trained.map((yaml) => argsOf(yaml)), ...trainedWithNano.map((yaml) => argsOf(yaml, here))];
+  const commands = [
+    ...trained.map((yaml) => argsOf(yaml)),
+    ...trainedWithNano.map((yaml) => argsOf(yaml, here)),
+    ...taughtByNano.map((name) => argsOf(`from-a-teacher/${name}.yaml`, [...here, 'teacher.model=nano'])),
+  ];
   const each = path.join(import.meta.dirname, '../test/e2e/support/run-each.mjs');
   const program = path.join(path.dirname(ajet), 'program.js');
   await run('node', [each, program, JSON.stringify(commands)], { maxBuffer: 1 << 28 });
-  for (const yaml of [...trained, ...trainedWithNano]) {
-    const metrics = await readLast(path.basename(yaml, '.yaml'));
-    expect(metrics, yaml).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
-    expect(metrics['generated_tokens'], yaml).toBeGreaterThan(0);
+  const experiments = [...trained, ...trainedWithNano].map((yaml) => path.basename(yaml, '.yaml'));
+  for (const experiment of [...experiments, ...taughtByNano.map((name) => `from_a_teacher_${name}`)]) {
+    const metrics = await readLast(experiment);
+    expect(metrics, experiment).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
+    expect(metrics['generated_tokens'], experiment).toBeGreaterThan(0);
   }
 });
 

@@ -6,7 +6,11 @@ import type { SampledTokens } from './sampled-tokens.js';
  */
 
 /** A training from which the cell's own training continues, on the same held-out tasks. */
-export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & { readonly name: string };
+export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & {
+  readonly name: string;
+  /** The source of the weights that the stage began with, if they are not those of the cell's model. */
+  readonly model_source?: { readonly [key: string]: unknown };
+};
 
 /** How a judging model agrees with labelled answers that it has not seen, as `ajet judge` reports. */
 export type JudgeAgreement = {

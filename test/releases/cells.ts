@@ -13,13 +13,15 @@ export type Cell = {
   readonly conf: string;
   readonly overrides: readonly string[];
   readonly model: string;
+  /** The name of the model in results. Present if `model` may be a path of this machine. */
+  readonly modelName?: string;
   /**
    * What the run begins with, if not the cell's model: the model that `ajet sft` makes with the same seed, or the model
    * after a first week of users. See `prepare-cell.ts`.
    */
   readonly begins?: 'imitation' | 'first week';
-  /** The configuration that trains the teacher with rewards, from the student's initial model and with its seed. */
-  readonly teacher?: string;
+  /** The teacher is trained with rewards first, with the seed of the student. */
+  readonly teacher?: TeacherOfCell;
   /**
    * A frozen model that the judge `llm` of `conf` asks. It is served while the cell trains, and first tried on labelled
    * answers.
@@ -39,6 +41,19 @@ export type Cell = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
+export type TeacherOfCell = {
+  /** The configuration of the rewards. */
+  readonly conf: string;
+  /**
+   * The model that becomes the teacher, if it is not the model of the cell. The student is then trained with the same
+   * rewards too, so that the tokens of both ways can be compared.
+   */
+  readonly model?: string;
+  /** Settings of the teacher's training, and of the student's training with rewards. */
+  readonly overrides?: readonly string[];
+  readonly studentOverrides?: readonly string[];
+};
+
 /** The Python that `npm run setup:clients` makes. Without it, the Python of the machine is used. */
 const clientsPython = path.resolve(import.meta.dirname, '../endpoint/python/.venv/bin/python');
 const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? clientsPython : 'python3');
@@ -55,8 +70,13 @@ const smollm2 = {
 } as const;
 
 const transcripts = path.resolve(import.meta.dirname, '../../tutorial/typed-tools/data/transcripts.jsonl');
-/** A folder with the model of typed-tools, or its name on the hub. */
-const coder = process.env['CODER_MODEL'] ?? 'Qwen/Qwen2.5-Coder-0.5B-Instruct';
+/** A folder or a GGUF file with the model of typed-tools, or its name on the hub. */
+const coderName = 'Qwen/Qwen2.5-Coder-0.5B-Instruct';
+const coder = process.env['CODER_MODEL'] ?? coderName;
+/** The same for the model that becomes its teacher. */
+const coderTeacher = process.env['CODER_TEACHER_MODEL'] ?? 'Qwen/Qwen2.5-Coder-1.5B-Instruct';
+
+const isModelHere = (model: string): boolean => existsSync(model) || findModel(model) !== undefined;
 
 export const cells: readonly Cell[] = [
   {
@@ -106,7 +126,7 @@ export const cells: readonly Cell[] = [
     conf: 'tutorial/from-a-teacher/from_a_teacher.yaml',
     overrides: [],
     model: 'nano',
-    teacher: 'tutorial/math-agent/math_agent.yaml',
+    teacher: { conf: 'tutorial/math-agent/math_agent.yaml' },
     minutes: 12,
   },
   {
@@ -294,7 +314,7 @@ export const cells: readonly Cell[] = [
     backbone: 'onnx',
     conf: 'tutorial/from-a-teacher/smollm2.yaml',
     overrides: [],
-    teacher: 'tutorial/real-model/real_model.yaml',
+    teacher: { conf: 'tutorial/real-model/real_model.yaml' },
     ...smollm2,
     minutes: 36,
   },
@@ -305,14 +325,38 @@ export const cells: readonly Cell[] = [
       conf: 'tutorial/typed-tools/typed_tools.yaml',
       overrides: [`model.path=${coder}`, `model.tool_calls=${reading}`],
       model: coder,
+      modelName: coderName,
       ...(reading === 'strict' && { begins: 'imitation' as const }),
       minutes: 30,
       needs: {
         what: `the model ${coder}: npx ajet model get, or CODER_MODEL with a folder; npx tsx tutorial/typed-tools/write-transcripts.ts`,
-        isHere: () => existsSync(transcripts) && (existsSync(coder) || findModel(coder) !== undefined),
+        isHere: () => existsSync(transcripts) && isModelHere(coder),
       },
     }),
   ),
+  {
+    tutorial: 'distill-typed-tools',
+    backbone: 'torch',
+    conf: 'tutorial/from-a-teacher/typed_tools.yaml',
+    overrides: [`model.path=${coder}`],
+    model: coder,
+    modelName: coderName,
+    teacher: {
+      conf: 'tutorial/typed-tools/typed_tools.yaml',
+      model: coderTeacher,
+      overrides: [
+        'trainer_common.total_training_steps=30',
+        'trainer_common.optim.lr=5.0e-6',
+        'trainer_common.test_freq=10',
+      ],
+      studentOverrides: ['trainer_common.total_training_steps=20', 'trainer_common.test_freq=1'],
+    },
+    minutes: 24,
+    needs: {
+      what: `the models ${coder} and ${coderTeacher}: npx ajet model get, or CODER_MODEL and CODER_TEACHER_MODEL with folders`,
+      isHere: () => isModelHere(coder) && isModelHere(coderTeacher),
+    },
+  },
 ];
 
 export function cellName({ tutorial, backbone }: { readonly tutorial: string; readonly backbone: string }): string {

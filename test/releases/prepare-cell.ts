@@ -1,9 +1,9 @@
-import { readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
-import type { Cell } from './cells.js';
+import type { Cell, TeacherOfCell } from './cells.js';
 import type { Stage } from './cell-result.js';
-import { findRunDir, readSuccess } from './read-seed-result.js';
-import { readCurve, type CurvePoint } from './sampled-tokens.js';
+import { findRunDir, readModelSource, readSuccess } from './read-seed-result.js';
+import { readCurve, type Rewarded } from './sampled-tokens.js';
 import { ajet, root, runNode } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
@@ -13,15 +13,15 @@ import { serveWhile } from './serve-while.js';
 export type Prepared = {
   readonly settings: readonly string[];
   readonly stages: readonly Stage[];
-  /** The evaluations of the run that made the teacher. */
-  readonly teacherCurve?: readonly CurvePoint[];
+  /** Present if the cell learns from a teacher. */
+  readonly rewarded?: Rewarded;
 };
 
 type Place = { readonly seed: number; readonly scratch: string };
 
 export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
   if (cell.begins === 'imitation') return imitate(cell, place);
-  if (cell.teacher !== undefined) return trainTeacher(cell.teacher, cell, place);
+  if (cell.teacher !== undefined) return trainTeacher(cell, { ...place, teacher: cell.teacher });
   if (cell.begins === 'first week') return liveFirstWeek(cell, place);
   return { settings: [], stages: [] };
 }
@@ -65,13 +65,40 @@ async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Pr
   return success;
 }
 
-/** Trains the teacher with rewards. It is evaluated as often as its student. */
-async function trainTeacher(conf: string, cell: Cell, place: Place): Promise<Prepared> {
-  const runs = path.join(place.scratch, 'teacher');
-  const runDir = await runAjet({ ...cell, conf }, ['', 'trainer_common.test_freq=5'], { ...place, runs });
-  const [success, teacherCurve] = [await readSuccess(runDir), await readCurve(runDir)];
-  const model = await takeModel(runDir, path.join(place.scratch, 'teacher-model'));
-  return { settings: [`teacher.model=${model}`], stages: [{ name: 'teacher', ...success }], teacherCurve };
+type Teaching = Place & { readonly teacher: TeacherOfCell };
+
+/** Trains with the rewards of the teacher's configuration, evaluated every five steps. Resolves to the folder of the run. */
+async function trainWithRewards(
+  cell: Cell,
+  { seed, scratch, teacher }: Teaching,
+  { name, settings }: { readonly name: string; readonly settings: readonly string[] },
+): Promise<string> {
+  const own = path.join(scratch, name);
+  await mkdir(own);
+  const place = { seed, scratch: own, runs: path.join(own, 'runs') };
+  return runAjet({ ...cell, conf: teacher.conf }, ['', 'trainer_common.test_freq=5', ...settings], place);
+}
+
+/** Trains the teacher with rewards. If it is not made from the student's model, the student is trained too, at the same time. */
+async function trainTeacher(cell: Cell, teaching: Teaching): Promise<Prepared> {
+  const { model, overrides = [], studentOverrides = [] } = teaching.teacher;
+  const own = model === undefined ? [] : [`model.path=${model}`];
+  const runs = [
+    trainWithRewards(cell, teaching, { name: 'teacher', settings: [...own, ...overrides] }),
+    ...(model === undefined ? [] : [trainWithRewards(cell, teaching, { name: 'rewards', settings: studentOverrides })]),
+  ];
+  await Promise.allSettled(runs); // if one fails, the other one must not train on without us
+  const [runDir = '', studentDir] = await Promise.all(runs);
+  const source = model === undefined ? {} : await readModelSource(runDir);
+  const success = await readSuccess(runDir);
+  const stages: Stage[] = [{ name: 'teacher', ...source, ...success }];
+  if (studentDir !== undefined) stages.push({ name: 'rewards', ...(await readSuccess(studentDir)) });
+  const taught = await takeModel(runDir, path.join(teaching.scratch, 'teacher-model'));
+  return {
+    settings: [`teacher.model=${taught}`],
+    stages,
+    rewarded: { fromRewards: await readCurve(studentDir ?? runDir), teacher: success.success_after ?? 0 },
+  };
 }
 
 /** Makes a model from the cell's model with `ajet sft`. */

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { isJsonObject } from '@agentjet/core';
 import { parse } from 'yaml';
 import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
-import { compareTokens, readCurve, type CurvePoint } from './sampled-tokens.js';
+import { compareTokens, readCurve, type Rewarded } from './sampled-tokens.js';
 import { mean } from './statistics.js';
 
 /** Reads the result of one run for the release table. The run folder contains everything that is needed. */
@@ -113,7 +113,7 @@ export async function readSuccess(runDir: string): Promise<Pick<SeedResult, 'suc
 }
 
 /** Returns the source of the weights that the run began with, or no field for a bundled model or a plain folder. */
-async function readModelSource(runDir: string): Promise<Pick<SeedResult, 'model_source'>> {
+export async function readModelSource(runDir: string): Promise<Pick<SeedResult, 'model_source'>> {
   const [record] = await readLines(path.join(runDir, 'model.json'));
   const source = record?.['source'];
   return isJsonObject(source) ? { model_source: source } : {};
@@ -127,7 +127,7 @@ type Given = Pick<SeedResult, 'seed' | 'speed'> & {
   readonly peakBytes: number;
   readonly load: readonly number[];
   readonly stages: readonly Stage[];
-  readonly teacherCurve?: readonly CurvePoint[] | undefined;
+  readonly rewarded?: Rewarded | undefined;
   readonly judge?: JudgeAgreement | undefined;
 };
 
@@ -148,7 +148,7 @@ function readSeconds({ steps, evaluations, total, judge }: Timed): SeedResult['s
 /** `seconds` is the wall time of the whole run. */
 export async function readSeedResult(
   runDir: string,
-  { seed, speed, seconds, peakBytes, load, stages, teacherCurve, judge }: Given,
+  { seed, speed, seconds, peakBytes, load, stages, rewarded, judge }: Given,
 ): Promise<SeedResult> {
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
   if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
@@ -157,7 +157,7 @@ export async function readSeedResult(
   const last = evaluations.at(-1);
   const success = steps.map((step) => number(step, 'success_rate'));
   const total = (key: string): number => steps.reduce((sum, step) => sum + number(step, key), 0);
-  const sampled = teacherCurve && compareTokens(await readCurve(runDir), teacherCurve);
+  const sampled = rewarded && compareTokens({ fromTeacher: await readCurve(runDir), ...rewarded });
   const at = quotedSteps.map((step) => [String(step), success[step - 1] ?? null] as const);
   return {
     seed,

@@ -57,7 +57,7 @@ export async function recordCell(cell: Cell, recording: Recording): Promise<stri
     libraries: libraryVersions(),
     tutorial: cell.tutorial,
     backbone: cell.backbone,
-    model: cell.model,
+    model: cell.modelName ?? cell.model,
     model_sha256: hashModel(cell.model),
     ...trained,
     ...(failed.length > 0 && { failed }),

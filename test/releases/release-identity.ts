@@ -74,12 +74,12 @@ const packaged = new Map([
 ]);
 
 /**
- * Returns the hash of a model's weights. The model is a name that `model.path` takes and that is on this machine, or a
- * folder. Throws Error if it has no weights.
+ * Returns the hash of a model's weights. The model is a name that `model.path` takes and that is on this machine, a
+ * folder, or a GGUF file. Throws Error if it has no weights.
  */
 export function hashModel(model: string): string {
   const dir = packaged.get(model) ?? (existsSync(model) ? model : (findModel(model) ?? model));
-  const file = path.join(dir, 'model.safetensors');
+  const file = dir.endsWith('.gguf') ? dir : path.join(dir, 'model.safetensors');
   if (!existsSync(file)) throw new Error(`${file} is not there: ${model} is not a folder with a model.`);
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }

@@ -56,7 +56,7 @@ export async function runSeed(
   const scratch = await mkdtemp(path.join(tmpdir(), 'release-'));
   const experimentDir = path.join(scratch, 'runs');
   try {
-    const { settings, stages, teacherCurve } = await prepareCell(cell, { seed, scratch });
+    const { settings, stages, rewarded } = await prepareCell(cell, { seed, scratch });
     const loadBefore = readLoad();
     const before = await runNode(scratch, [reference]);
     const args = [
@@ -78,7 +78,7 @@ export async function runSeed(
         seed,
         speed,
         stages,
-        teacherCurve,
+        rewarded,
         judge: agreement,
         seconds: ended.seconds,
         peakBytes: ended.peakBytes,

@@ -23,10 +23,22 @@ it('reads the tokens that were sampled before each evaluation', async () => {
   ]);
 });
 
+const curve = (...success: readonly number[]) => success.map((value, at) => ({ tokens: 100 * at, success: value }));
+
 it('compares the tokens until nine tenths of the gain of the teacher', () => {
-  const curve = (...success: readonly number[]) => success.map((value, at) => ({ tokens: 100 * at, success: value }));
-  const teacher = curve(0.5, 0.6, 0.94, 0.96, 1);
-  expect(compareTokens(curve(0.5, 0.95), teacher)).toEqual({ target: 0.95, from_teacher: 100, from_rewards: 300 });
-  expect(compareTokens(curve(0.5, 0.9), teacher)?.from_teacher).toBeNull();
-  expect(compareTokens(curve(0.5, 0.9), curve(0.5, 0.99, 0.2, 0.9))?.from_rewards).toBe(100);
+  const rewarded = { fromRewards: curve(0.5, 0.6, 0.94, 0.96, 1), teacher: 1 };
+  expect(compareTokens({ fromTeacher: curve(0.5, 0.95), ...rewarded })).toEqual({
+    target: 0.95,
+    from_teacher: 100,
+    from_rewards: 300,
+  });
+  expect(compareTokens({ fromTeacher: curve(0.5, 0.9), ...rewarded })?.from_teacher).toBeNull();
+});
+
+it('counts all tokens of rewards that never bring the student near the teacher', () => {
+  const rewarded = { fromRewards: curve(0.5, 0.94, 0.2, 0.9), teacher: 1 };
+  expect(compareTokens({ fromTeacher: curve(0.5, 0.97), ...rewarded })).toMatchObject({
+    from_teacher: 100,
+    from_rewards: 300,
+  });
 });

@@ -15,6 +15,12 @@ export type SampledTokens = {
   readonly from_rewards: number;
 };
 
+/** The evaluations of the run with the teacher and of a run with rewards alone. */
+export type TwoWays = Rewarded & { readonly fromTeacher: readonly CurvePoint[] };
+
+/** A run of the student with rewards alone, and the success of the teacher. */
+export type Rewarded = { readonly fromRewards: readonly CurvePoint[]; readonly teacher: number };
+
 const shareOfGain = 0.9;
 
 type Line = Readonly<Record<string, number>>;
@@ -37,14 +43,11 @@ export async function readCurve(runDir: string): Promise<readonly CurvePoint[]> 
   }));
 }
 
-/** `fromRewards` is the run that trained the teacher. Both runs begin with the same model. */
-export function compareTokens(
-  fromTeacher: readonly CurvePoint[],
-  fromRewards: readonly CurvePoint[],
-): SampledTokens | undefined {
+/** Both runs begin with the same model. `teacher` is the success of the teacher on the same tasks. */
+export function compareTokens({ fromTeacher, fromRewards, teacher }: TwoWays): SampledTokens | undefined {
   const [start, last] = [fromTeacher[0], fromRewards.at(-1)];
   if (start === undefined || last === undefined) return undefined;
-  const target = start.success + shareOfGain * (last.success - start.success);
+  const target = start.success + shareOfGain * (teacher - start.success);
   const tokensTo = (curve: readonly CurvePoint[]): number | undefined =>
     curve.find(({ success }) => success >= target)?.tokens;
   return {
