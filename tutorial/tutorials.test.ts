@@ -69,6 +69,7 @@ const trainedWithNano = [
   'json-extraction/json_extraction.yaml',
   'two-players/two_players.yaml',
   'typed-tools/typed_tools.yaml',
+  'typed-tools/typed_tools_strict.yaml',
 ];
 
 /** Their students, which nano teaches. */

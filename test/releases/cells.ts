@@ -78,6 +78,18 @@ const coderTeacher = process.env['CODER_TEACHER_MODEL'] ?? 'Qwen/Qwen2.5-Coder-1
 
 const isModelHere = (model: string): boolean => existsSync(model) || findModel(model) !== undefined;
 
+const withCoder = {
+  backbone: 'torch',
+  model: coder,
+  modelName: coderName,
+  overrides: [`model.path=${coder}`],
+  minutes: 30,
+  needs: {
+    what: `the model ${coder}: npx ajet model get, or CODER_MODEL with a folder; npx tsx tutorial/typed-tools/write-transcripts.ts`,
+    isHere: () => existsSync(transcripts) && isModelHere(coder),
+  },
+} as const;
+
 export const cells: readonly Cell[] = [
   {
     tutorial: 'frozen-lake',
@@ -318,22 +330,17 @@ export const cells: readonly Cell[] = [
     ...smollm2,
     minutes: 36,
   },
-  ...(['lenient', 'strict'] as const).map(
-    (reading): Cell => ({
-      tutorial: `typed-tools-${reading}`,
-      backbone: 'torch',
-      conf: 'tutorial/typed-tools/typed_tools.yaml',
-      overrides: [`model.path=${coder}`, `model.tool_calls=${reading}`],
-      model: coder,
-      modelName: coderName,
-      ...(reading === 'strict' && { begins: 'imitation' as const }),
-      minutes: 30,
-      needs: {
-        what: `the model ${coder}: npx ajet model get, or CODER_MODEL with a folder; npx tsx tutorial/typed-tools/write-transcripts.ts`,
-        isHere: () => existsSync(transcripts) && isModelHere(coder),
-      },
-    }),
-  ),
+  {
+    tutorial: 'typed-tools-lenient',
+    conf: 'tutorial/typed-tools/typed_tools.yaml',
+    ...withCoder,
+  },
+  {
+    tutorial: 'typed-tools-strict',
+    conf: 'tutorial/typed-tools/typed_tools_strict.yaml',
+    begins: 'imitation',
+    ...withCoder,
+  },
   {
     tutorial: 'distill-typed-tools',
     backbone: 'torch',

@@ -2,6 +2,8 @@ export { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from './model-f
 export { copyCompanions, readModelFolder, type ModelFolder } from './model-files/model-folder.js';
 export {
   badFile,
+  overwriteTensor,
+  readTensorInto,
   readTensorPieces,
   writeTensorsInPieces,
   type PlannedTensor,

@@ -1,6 +1,13 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { nanoModelDir } from '@agentjet/nano';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { loadChatTokenizer } from '@agentjet/tokenizer';
+import { readModelFolder, readTensorInto } from '@agentjet/trainer/model-files';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { meanOf, nameTags, piecesOf } from './name-tags.js';
 import { drawTasks, splitOf } from './questions.js';
 import { answerCall, schemas, type ToolCall } from './shop.js';
 import { answerCustomer } from './workflow.js';
@@ -81,4 +88,33 @@ it('writes a transcript of the call with tools, and one of the answer without th
     1,
   ]);
   expect(second?.messages.at(-1)).toMatchObject({ content: '66' });
+});
+
+it('gives each tag the mean of the rows of its text, and changes no other row', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'named-tags-'));
+  try {
+    cpSync(nanoModelDir, dir, { recursive: true });
+    const read = async (): Promise<{ readonly values: Float32Array; readonly width: number }> => {
+      const entry = (await readModelFolder(dir)).tensors.get('model.embed_tokens.weight');
+      if (entry === undefined) throw new Error('nano has no embedding.');
+      const values = new Float32Array(entry.shape.reduce((product, size) => product * size, 1));
+      await readTensorInto(entry, values);
+      return { values, width: entry.shape[1] ?? 0 };
+    };
+    const { values: before, width } = await read();
+    await nameTags(dir);
+    const { values: after } = await read();
+    const { tokenizer } = await loadChatTokenizer(dir);
+    const rowOf = (values: Float32Array, id: number): Float32Array => values.slice(id * width, (id + 1) * width);
+    const ids = ['<tool_call>', '</tool_call>'].map((tag) => tokenizer.idOf(tag) ?? -1);
+    const pieces = piecesOf('</tool_call>', tokenizer);
+    expect(tokenizer.decode(pieces)).toBe('</tool_call>');
+    expect(pieces).not.toContain(ids[1]);
+    const mean = meanOf(pieces.map((id) => rowOf(before, id)));
+    rowOf(after, ids[1] ?? -1).forEach((value, at) => expect(value).toBeCloseTo(mean[at] ?? 0, 2));
+    const changed = [...before.keys()].filter((at) => before[at] !== after[at]).map((at) => Math.floor(at / width));
+    expect([...new Set(changed)]).toEqual(ids.toSorted((a, b) => a - b));
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });
