@@ -90,6 +90,17 @@ it('imitates calls that the check accepts, and sentences if no function fits', (
   expect(shown.map(({ weight }) => weight)).toEqual([0, 0]);
 });
 
+it('writes a call for models without tags as they write it, and keeps what is in quotes', () => {
+  const accepted = JSON.stringify({ 'weather.get': { city: ['a: b, "c"'], days: [3], hours: [[8, 12]] } });
+  const metadata = { kind: 'simple', functions: [weather], gold: accepted } as const;
+  const task = { taskId: 'a', mainQuery: 'Rain?', initMessages: [], metadata };
+  const { messages } = transcriptOf(task, 'bare JSON') as { readonly messages: readonly object[] };
+  expect(messages.at(-1)).toEqual({
+    role: 'assistant',
+    content: '{"name": "weather.get", "arguments": {"city": "a: b, \\"c\\"", "days": 3, "hours": [8, 12]}}',
+  });
+});
+
 it('names types as JSON Schema does', () => {
   expect(JSON.stringify(toTools([weather]))).toMatch(/"limit":{"type":"number"}.*"options":{"type":"object"}/);
 });

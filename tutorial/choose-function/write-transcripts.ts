@@ -7,7 +7,8 @@ import { type ChoiceTask, tasksOf } from './functions.js';
 
 /**
  * `npx tsx tutorial/choose-function/write-transcripts.ts` writes the gold calls of half of the functions as transcripts
- * for `ajet sft`.
+ * for `ajet sft`: once as tool calls, which get the tags of the model's chat template, and once as bare JSON, for a model
+ * that was never trained on its tags.
  */
 
 /** Takes the first accepted value of each argument, and leaves out what may be left out. */
@@ -33,23 +34,38 @@ function withoutChoices(value: unknown): unknown {
 /** The example turns are shown but not imitated. */
 const examples = exampleTurns.map((turn) => (turn.role === 'assistant' ? { ...turn, weight: 0 } : turn));
 
-export function transcriptOf({ taskId, mainQuery, metadata }: Task & { readonly metadata: ChoiceTask }): object {
+export type CallForm = 'tool call' | 'bare JSON';
+
+export function transcriptOf(
+  { taskId, mainQuery, metadata }: Task & { readonly metadata: ChoiceTask },
+  form: CallForm = 'tool call',
+): object {
   const { functions, gold } = metadata;
-  const answer =
-    gold === null
-      ? { role: 'assistant', content: refusal }
-      : {
-          role: 'assistant',
-          content: '',
-          tool_calls: [{ id: 'call_1', type: 'function', function: goldAnswer(gold) }],
-        };
+  const answer = gold === null ? { role: 'assistant', content: refusal } : answerInForm(goldAnswer(gold), form);
   const asked = [{ role: 'system', content: systemPrompt }, ...examples, { role: 'user', content: mainQuery }];
   return { task_id: taskId, messages: [...asked, answer], tools: toTools(functions) };
 }
 
+type Answer = ReturnType<typeof goldAnswer>;
+
+function answerInForm(call: Answer, form: CallForm): object {
+  if (form === 'tool call')
+    return { role: 'assistant', content: '', tool_calls: [{ id: 'call_1', type: 'function', function: call }] };
+  const { name, arguments: written } = call;
+  return { role: 'assistant', content: `{"name": ${JSON.stringify(name)}, "arguments": ${spaced(written)}}` };
+}
+
+/** Spells JSON as Python does, with a space after each colon and comma outside of strings. */
+function spaced(json: string): string {
+  return json.replace(/("(?:[^"\\]|\\.)*")|([:,])/g, (_all, text?: string, mark?: string) => text ?? `${mark} `);
+}
+
 if (process.argv[1] === import.meta.filename) {
-  const lines = tasksOf('imitation').map((task) => JSON.stringify(transcriptOf(task)));
-  const file = path.join(dataDir, 'transcripts.jsonl');
-  writeFileSync(file, `${lines.join('\n')}\n`);
-  console.log(`${file}: ${lines.length} transcripts`);
+  const forms = { 'tool call': 'transcripts.jsonl', 'bare JSON': 'transcripts-bare.jsonl' } as const;
+  for (const form of ['tool call', 'bare JSON'] as const) {
+    const lines = tasksOf('imitation').map((task) => JSON.stringify(transcriptOf(task, form)));
+    const file = path.join(dataDir, forms[form]);
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    console.log(`${file}: ${lines.length} transcripts`);
+  }
 }
