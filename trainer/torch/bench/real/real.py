@@ -2,8 +2,8 @@
 
 Each process measures one run and writes one row. The row has the engine, the task, the seed, the learning rate, and
 whether the start was cold (with an empty folder for compiled code) or warm. `ajet` runs the command that users run:
-Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents. TRL runs
-GRPOTrainer, which samples with the generation of transformers. Both engines read the files that `tasks.py` writes.
+Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents. TRL is
+in `trl_run.py`. Both engines read the files that `tasks.py` writes, and follow `rules.py`.
 
 An agent has learned `json` when two training steps in a row have a sampled success of 0.95 or more. It has learned
 `calculator` when two greedy evaluations in a row have that success. The clock does not count evaluations. If the agent
@@ -31,18 +31,16 @@ from typing import IO, Any
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 import tasks  # noqa: E402
-
-BATCH, REPEAT, MARK = 16, 8, 0.95
-ANSWER_TOKENS = {"json": 64, "calculator": 24}
-CONTEXT = {"json": 512, "calculator": 448}
-EVALUATE_EVERY = 2
+from rules import ANSWER_TOKENS, BATCH, CONTEXT, EVALUATE_EVERY, REPEAT, evaluates, steps_to_mark  # noqa: E402
+from trl_run import run_trl  # noqa: E402
 
 
 class PeakMemory:
-    """Reads how much memory is in use on the fullest of the first GPUs from nvidia-smi, twice a second."""
+    """Reads how much memory is in use on the fullest of the run's GPUs from nvidia-smi, twice a second."""
 
     def __init__(self, num_gpus: int) -> None:
-        self.gib, self.stopped, self.gpus = 0.0, threading.Event(), ",".join(map(str, range(num_gpus)))
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(num_gpus)))
+        self.gib, self.stopped, self.gpus = 0.0, threading.Event(), ",".join(visible.split(",")[:num_gpus])
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
 
@@ -61,7 +59,6 @@ def gpus_of(way: str) -> int:
 
 def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
     workflow = "extract" if args.task == "json" else "calculate"
-    evaluates = args.task == "calculator"
     return json.dumps({"ajet": {
         "project_name": "real", "experiment_name": args.task, "experiment_dir": str(runs), "backbone": "torch",
         "model": {"path": str(args.model.resolve())},
@@ -71,13 +68,13 @@ def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
         },
         "data": {"train_batch_size": BATCH, "max_prompt_length": CONTEXT[args.task] - 128, "max_response_length": 128},
         "task_reader": {"type": "jsonl_dataset_file", "jsonl_dataset_file": {
-            "training": {"file_path": str(data / "training.jsonl")}, **({"validation": {"file_path": str(data / "validation.jsonl")}} if evaluates else {}),
+            "training": {"file_path": str(data / "training.jsonl")}, **({"validation": {"file_path": str(data / "validation.jsonl")}} if evaluates(args.task) else {}),
         }},
         "torch": {"python": sys.executable, "master_start": args.master_start},
         "trainer_common": {
             "total_training_steps": args.steps, "save_freq": 0, "seed": args.seed, "optim": {"lr": args.rate}, "max_pack_tokens": args.pack_tokens,
             "n_gpus_per_node": gpus_of(args.way),
-            **({"test_freq": EVALUATE_EVERY} if evaluates else {"test_freq": 0}),
+            **({"test_freq": EVALUATE_EVERY} if evaluates(args.task) else {"test_freq": 0}),
         },
     }}, indent=1)
 
@@ -143,58 +140,6 @@ def read_lines(runs: Path, name: str) -> list[dict[str, Any]]:
     found = sorted(runs.glob(f"*/*/{name}"))
     lines = found[-1].read_text().splitlines(keepends=True) if found else []
     return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
-def steps_to_mark(task: str, rows: list[dict[str, Any]], evaluations: list[dict[str, Any]]) -> int | None:
-    """Finds the first two consecutive steps, or evaluations, with a success of MARK or more. Returns the number of the
-    second."""
-    series = [(row["step"], row["success_rate"]) for row in (evaluations if task == "calculator" else rows)]
-    return next((step for (_, one), (step, other) in zip(series, series[1:]) if min(one, other) >= MARK), None)
-
-
-def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Runs the task `json`. The script does not train `calculator` with TRL, because that task has two turns."""
-    started = time.perf_counter()
-    import torch
-    from datasets import Dataset
-    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer
-
-    if args.task != "json":
-        raise SystemExit("The calculator needs a second turn, which this script does not give to TRL.")
-    data = folder / "data"
-    tasks.write(args.task, data, BATCH * args.steps, args.seed)
-    rows = [json.loads(line)["metadata"] for line in (data / "training.jsonl").read_text().splitlines()]
-    success: list[float] = []
-    times: list[float] = []
-
-    def reward(completions: list[Any], answer: list[str], **_: Any) -> list[float]:
-        found = [float(tasks.is_right("json", {"answer": wanted}, done[0]["content"])) for done, wanted in zip(completions, answer)]
-        success.append(sum(found) / len(found))
-        return found
-
-    class Clock(TrainerCallback):
-        def on_step_end(self, arguments: Any, state: Any, control: Any, **_: Any) -> None:
-            torch.cuda.synchronize()
-            times.append(time.perf_counter())
-            entries = [{"step": i + 1, "success_rate": value} for i, value in enumerate(success)]
-            if steps_to_mark("json", entries, []) is not None or times[-1] - begin > args.seconds:
-                control.should_training_stop = True
-
-    settings = GRPOConfig(
-        output_dir=str(folder / "trl"), per_device_train_batch_size=BATCH * REPEAT, gradient_accumulation_steps=1, num_generations=REPEAT, max_completion_length=ANSWER_TOKENS["json"],
-        max_steps=args.steps, learning_rate=args.rate, lr_scheduler_type="constant", bf16=True, gradient_checkpointing=False, logging_steps=10_000, save_strategy="no", report_to=[],
-        temperature=1.0, beta=0.0, seed=args.seed, disable_tqdm=True, shuffle_dataset=False, optim="adamw_torch_fused",
-    )
-    dtype = torch.float32 if args.way == "float32" else torch.bfloat16
-    model = AutoModelForCausalLM.from_pretrained(args.model, dtype=dtype, attn_implementation="sdpa")
-    prompts = Dataset.from_list([{"prompt": row["messages"], "answer": row["answer"]} for row in rows])
-    trainer = GRPOTrainer(model=model, reward_funcs=reward, args=settings, train_dataset=prompts, processing_class=AutoTokenizer.from_pretrained(args.model), callbacks=[Clock()])
-    begin = time.perf_counter()
-    trainer.train()
-    steps = [end - start for start, end in zip([begin, *times], times)]
-    entries = [{"step": i + 1, "success_rate": value} for i, value in enumerate(success)]
-    return {"success": success, "step_s": steps, "sample_s": [], "speeds": [], "compiling_s": None, "greedy": {}, "steps": steps_to_mark("json", entries, []), "startup_s": begin - started, "log": []}
 
 
 def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict[str, Any]:

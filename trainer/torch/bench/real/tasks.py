@@ -9,6 +9,7 @@ parameters would not use the required form without them. In `calculator` the mod
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -37,6 +38,15 @@ def problem(rng: np.random.Generator, form: int) -> tuple[str, str, str]:
     a, b = sorted((int(rng.integers(3, 99)), int(rng.integers(3, 99))), reverse=True)
     value = {"+": a + b, "-": a - b, "*": a * b}[operator]
     return words.format(name=rng.choice(NAMES), thing=rng.choice(THINGS), a=a, b=b), f"calc: {a} {operator} {b}", str(value)
+
+
+def calculate(call: str) -> str | None:
+    """Returns the result of a call, or None if it is not one. `workflow.mjs` reads calls in the same way."""
+    found = re.search(r"calc:\s*([0-9]+)\s*([-+*])\s*([0-9]+)\s*$", call)
+    if found is None:
+        return None
+    a, b = int(found[1]), int(found[3])
+    return str({"+": a + b, "-": a - b, "*": a * b}[found[2]])
 
 
 def calculator_row(rng: np.random.Generator) -> dict[str, object]:
