@@ -4,7 +4,6 @@ import type { StreamListeners } from './answer.js';
 import { ApiError, toApiError } from './api-error.js';
 import { markRequest, toCallMark } from './call-mark.js';
 import { createEventStreamResponse } from './event-stream.js';
-import { claimKey } from './idempotency-key.js';
 import { type Api, type ApiRoute, countPromptTokens, type ProtocolCall } from './protocol-call.js';
 
 export type InProcessOptions = {
@@ -120,4 +119,19 @@ function followSignal(signal: AbortSignal | null | undefined): AbortController {
 
 function abortError(): DOMException {
   return new DOMException('The call was aborted.', 'AbortError');
+}
+
+/**
+ * Records the hash of the request that a key is used for. Throws ApiError 400 if the key was used with another
+ * request.
+ */
+export function claimKey(claimed: Map<string, string>, key: string, hash: string): void {
+  if ((claimed.get(key) ?? hash) !== hash) {
+    throw new ApiError(
+      400,
+      'idempotency_key_reused',
+      `The idempotency-key '${key}' was used with another request. Use a new key for each call, and the same one for its retries.`,
+    );
+  }
+  claimed.set(key, hash);
 }

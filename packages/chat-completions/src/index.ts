@@ -19,5 +19,5 @@ export {
 } from './fields.js';
 export { isOthersItem, toAnswerText } from './others-answers.js';
 export { markRequest, toCallMark } from './call-mark.js';
-export { claimKey } from './idempotency-key.js';
+export { claimKey } from './in-process-fetch.js';
 export { toOpenAIErrorBody, toApiError, ApiError } from './api-error.js';

@@ -1,5 +1,5 @@
+import { AgentJetError } from '@agentjet/core';
 import { createProgram } from './program.js';
-import { reportError } from './report-error.js';
 
 process.setSourceMapsEnabled(true);
 for (const stream of [process.stdout, process.stderr]) {
@@ -36,3 +36,13 @@ process.once('beforeExit', () => {
   process.exitCode = 13; // Node uses this exit code for an await that never settles
 });
 void main();
+
+/** Our own errors explain themselves. Any other error is a defect, of ours or of user code, and keeps its stack. */
+function reportError(error: unknown): void {
+  if (error instanceof AgentJetError) {
+    console.error(`error: ${error.message.replaceAll('\n', '\n       ')}`);
+    return;
+  }
+  console.error('error: something unexpected happened.');
+  console.error(error instanceof Error ? (error.stack ?? error.message) : error);
+}

@@ -17,3 +17,7 @@ export const withStudio = (command: Command): Command =>
     .option('--studio', 'open the studio with the run: its curves, groups and episodes in a browser')
     .option('--studio-port <number>', 'with --studio: default: 0, which picks a free one')
     .option('--studio-host <address>', 'with --studio: default: 127.0.0.1, which only this machine can reach');
+
+/** The given address, the address from the environment, or a server on this machine. */
+export const serverOf = ({ server }: { readonly server?: string | undefined }): string =>
+  server ?? process.env['AJET_SWARM_SERVER'] ?? 'http://127.0.0.1:8700';

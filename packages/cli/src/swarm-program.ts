@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { OperatorFlags } from './commands/swarm-operate.js';
-import { serverOf } from './commands/server-of.js';
 import type { RunStudioFlags } from './commands/start-studio.js';
-import { type Act, json, overridesHelp, withStudio } from './program-parts.js';
+import { type Act, json, overridesHelp, withStudio, serverOf } from './program-parts.js';
 
 /** The commands below `ajet swarm`: a server, its clients, and the commands of an operator from any machine. */
 

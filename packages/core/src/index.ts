@@ -82,14 +82,13 @@ export {
   valueAtPath,
   type JsonObject,
 } from './json-object.js';
-export { makeFolders } from './make-folders.js';
+export { makeFolders, replaceFile } from './files.js';
 export { isReward, maxReward, rewardRange } from './limits.js';
 export { requestLimits } from './limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './schedule/draws.js';
 export { shuffleIndices } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';
-export { replaceFile } from './replace-file.js';
 export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';
 export { defineBackbone, type BackboneParts, type BackboneRegistration } from './registrations.js';
 export {

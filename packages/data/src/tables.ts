@@ -1,7 +1,6 @@
 /** These exports are for packages whose readers make tables of tasks. */
-export { once } from './readers/once.js';
 export { findFiles, openFiles } from './readers/open-files.js';
-export { createSplitReader } from './readers/split-reader.js';
+export { createSplitReader, once } from './readers/split-reader.js';
 export { jsonlRows } from './rows/jsonl-rows.js';
 export { checkTaskFile } from './rows/text-lines.js';
 export { NearDuplicates } from './splits/near-duplicates.js';

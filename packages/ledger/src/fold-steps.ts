@@ -1,4 +1,3 @@
-import { drawState } from './draw-states.js';
 import { dropEpisode, requireEpisode, findGroup, requireRecord } from './fold-episodes.js';
 import {
   coverGroup,
@@ -13,7 +12,7 @@ import {
 } from './policies.js';
 import type { EvaluationRecord, ManifestRecord, OutcomeRecord, PartDroppedRecord, RewoundRecord } from './records.js';
 import { emptyAccount } from './shares.js';
-import { scheduleOf, type LedgerState, type PolicyLine } from './state.js';
+import { scheduleOf, type LedgerState, type PolicyLine, type DrawState } from './state.js';
 
 /** Applies manifests and their outcomes, which decide the fate of episodes. */
 
@@ -131,3 +130,18 @@ export function applyRewound(state: LedgerState, { toStep, policy = defaultPolic
   line.shares = line.manifests.get(toStep)?.shares ?? emptyAccount;
   line.step = Math.min(line.step, toStep);
 }
+
+const known = new Map<string, DrawState>();
+
+/**
+ * Returns the same object for equal draws. This saves memory, because a long run remembers every draw and nearly all of
+ * them are over.
+ */
+export function drawState({ tryIndex, expiries, fate }: DrawState): DrawState {
+  const name = `${tryIndex} ${expiries} ${fate}`;
+  const found = known.get(name) ?? Object.freeze({ tryIndex, expiries, fate });
+  if (known.size < mostKnown) known.set(name, found);
+  return found;
+}
+
+const mostKnown = 1000;

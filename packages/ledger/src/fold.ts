@@ -1,5 +1,12 @@
 import { applyEnd, applyScore, dropEpisode, requireEpisode, findGroup, requireRecord } from './fold-episodes.js';
-import { applyEvaluation, applyManifest, applyOutcome, applyPartDropped, applyRewound } from './fold-steps.js';
+import {
+  applyEvaluation,
+  applyManifest,
+  applyOutcome,
+  applyPartDropped,
+  applyRewound,
+  drawState,
+} from './fold-steps.js';
 import { lineOf, policiesOf } from './policies.js';
 import type {
   CallRecord,
@@ -12,7 +19,6 @@ import type {
 } from './records.js';
 import { defaultShare } from './shares.js';
 import { applyTask } from './task-tables.js';
-import { drawState } from './draw-states.js';
 import {
   createState,
   scheduleOf,

@@ -8,12 +8,12 @@ import { createTinyBackbone } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JobEvent } from '@agentjet/records';
 import type { SourceStart } from '@agentjet/run';
-import type { GroupSource } from './schedule/group-source.js';
 import { createConfig } from '@agentjet/inputs/testing';
 import { watchEngine } from '@agentjet/models';
 import { runSession } from './run-session.js';
 import { toOptimizerOptions } from './training/train-settings.js';
 import type { TrainingRun } from './training-run.js';
+import type { GroupSource } from './schedule/schedule-source.js';
 
 let dir: string;
 let folder: RunFolder;

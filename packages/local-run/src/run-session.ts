@@ -1,12 +1,12 @@
 import { WorkflowError } from '@agentjet/core';
 import { RecoveryBudget, train, type TrainOutcome } from '@agentjet/run';
 import type { JobResult, RunPlan } from '@agentjet/records';
-import type { GroupSource } from './schedule/group-source.js';
 import { noEvaluations, type RunEvaluations } from './phases/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';
 import { createTokenRecording } from '@agentjet/trainer';
 import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
+import type { GroupSource } from './schedule/schedule-source.js';
 
 /**
  * A training run: evaluates, makes steps on the groups that the source gives, and evaluates again. It does not depend

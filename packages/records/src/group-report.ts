@@ -2,12 +2,11 @@ import type { CommonConfig } from '@agentjet/core';
 import { isSamplingMixed, type Episode, type TaskGroup } from '@agentjet/rollout';
 import type { EpisodeRecord } from '@agentjet/run-folder';
 import type { AttemptLength, GroupReport } from '@agentjet/trainer';
-import { countAnswers, countMalformedCalls } from './count-answers.js';
+import { countAnswers, countMalformedCalls, kindOfGroup } from './count-answers.js';
 import { countLosses } from './count-losses.js';
 import { toEpisodeLine } from './episode-line.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
-import { kindOfGroup } from './kind-of-group.js';
 
 /** The episodes of a task: those that count, and earlier attempts that were lost to outages. */
 export type SampledGroup = Pick<TaskGroup, 'groupId' | 'episodes' | 'lost' | 'isGivenUp'>;

@@ -3,9 +3,8 @@ import { successByKind, successInterval, successRate, toSuccessRecord } from '@a
 import type { MetricsLine, MetricsRecord } from '@agentjet/run-folder';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation, SampledResult, TaskResult } from './events.js';
-import { countAnswers } from './count-answers.js';
+import { countAnswers, kindOfGroup } from './count-answers.js';
 import { toEpisodeMeans } from './episode-means.js';
-import { kindOfGroup } from './kind-of-group.js';
 
 const meanOrZero = (values: readonly number[]): number => (values.length === 0 ? 0 : mean(values));
 

@@ -18,14 +18,13 @@ export { createFrozenTuner } from './frozen-tuner.js';
 export { createUntrackedTuner } from './untracked-tuner.js';
 export { createTunedModel } from './model/tuned-model.js';
 export type { RequestSampling } from './model/sampling.js';
-export type { RecordedCall } from './model/recorded-call.js';
+export { type RecordedCall, toShown } from './model/recorded-call.js';
 export { findMismatch } from './model/schema-mismatch.js';
 export { CallLedger, noCalls } from './model/call-ledger.js';
 export { toStepId } from './model/request-print.js';
 export { type EnvironmentHost } from './environment/episode-sessions.js';
 export { defineEnvironment, type Environment, type Session } from './environment/environment.js';
 export { limitSessions } from './environment/limit-sessions.js';
-export { toShown } from './model/shown-request.js';
 export {
   createGroupJudge,
   defineJudge,
@@ -64,9 +63,8 @@ export { createListTable, type TaskTable } from './tasks/task-table.js';
 export type { DroppedTasks, TasksCard } from './tasks/tasks-card.js';
 export { importUserModule } from './user-module.js';
 export { failurePlace } from './user-frames.js';
-export { groupByTurn } from './adapter/group-turns.js';
 export { restoreTurn, keptTurnKey, type ShownToolCall } from './adapter/kept-turn.js';
-export { splitMergedTurns } from './adapter/split-merged-turns.js';
+export { splitMergedTurns, groupByTurn } from './adapter/split-merged-turns.js';
 export { streamChat } from './adapter/stream-chat.js';
 export { limitCalls, wrapWithCallLimit } from './call-limit.js';
 export { sampledElsewhere, samplingDefaults, samplingOfPlace } from './sampling-defaults.js';

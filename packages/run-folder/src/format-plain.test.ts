@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formatPlain } from './format-plain.js';
+import { formatPlain } from './line-chart.js';
 
 it('formats numbers of few digits as toLocaleString does', () => {
   const isEqual = (value: number): boolean => {

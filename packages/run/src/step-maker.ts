@@ -1,11 +1,9 @@
 import { AgentJetError, BackboneError, type MetricValues } from '@agentjet/core';
-import type { ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { ManifestRecord, Outcome, LeftOut } from '@agentjet/ledger';
 import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
-import { toManifestSteps } from './manifest-steps.js';
 import type { StepPlan } from './parts.js';
 import type { StepRecipe, StepWeights } from './step-weights.js';
-import { toLeftOut } from './to-left-out.js';
 
 /** The fields that every manifest has in addition to its groups. */
 export type StepContent = {
@@ -153,3 +151,31 @@ function requireVersion({ step, content }: ManifestRecord, present: number): voi
     `The run must repeat step ${step}, which was decided for weights of version ${policyVersion}, but the loaded weights have version ${present}. Go back to a checkpoint with --from.`,
   );
 }
+
+/**
+ * Returns the optimizer steps of a manifest. Each group of the batch belongs to one optimizer step. Groups that are not
+ * trained belong to the first optimizer step, and its outcome closes them in the ledger.
+ */
+function toManifestSteps(
+  steps: readonly (readonly string[])[],
+  groupIds: readonly string[],
+): readonly (readonly string[])[] {
+  const trained = new Set(steps.flat());
+  const idle = groupIds.filter((groupId) => !trained.has(groupId));
+  const [first = [], ...others] = steps;
+  return [[...first, ...idle], ...others];
+}
+
+const reasons = {
+  no_gradient: 'nothing_to_train',
+  no_samples: 'nothing_to_train',
+  non_finite: 'non_finite_gradient',
+  stale: 'stale',
+  overlong: 'too_long',
+} as const;
+
+/** The reason why a step does not train an episode, as a code of the ledger. */
+const toLeftOut = ({ episodeId, reason }: PreparedBatch['leftOut'][number]): LeftOut => ({
+  episodeId,
+  reason: reasons[reason],
+});

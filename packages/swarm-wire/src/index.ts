@@ -93,6 +93,7 @@ export {
   idempotencyHeaders,
   rangeHeaders,
   serverQuerySchema,
+  wireVersion,
+  wireVersionHeader,
 } from './queries.js';
 export { errorsOf, routes, type Route } from './routes.js';
-export { wireVersion, wireVersionHeader } from './wire-version.js';

@@ -3,9 +3,8 @@ import { errorMeaning, errorSchema, errorStatus, type ErrorCode } from './error-
 import { fieldMeanings } from './field-meanings.js';
 import { modelRoutes, parametersOf, type CallRoute } from './model-routes.js';
 import { trainingEventSchema } from './operations.js';
-import { agentHeaders, callHeaders, commonHeaders } from './queries.js';
+import { agentHeaders, callHeaders, commonHeaders, wireVersion } from './queries.js';
 import { errorsOf, routes, type Route } from './routes.js';
-import { wireVersion } from './wire-version.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

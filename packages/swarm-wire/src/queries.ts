@@ -97,3 +97,11 @@ export const agentHeaders = z.object({
   'x-ajet-agent': z.string().max(200).optional().describe('The name of the agent. Default: agent.'),
   'x-ajet-target': z.string().max(200).optional().describe('The target that learns from the call. Default: the agent.'),
 });
+
+/**
+ * The version of the protocol. A client sends it with every request, and a server refuses any other version with an
+ * error that names it.
+ */
+export const wireVersion = '1';
+
+export const wireVersionHeader = 'x-ajet-wire';

@@ -1,8 +1,6 @@
-import type { JsonObject } from '@agentjet/core';
-import type { ChatTemplate, ParseOptions } from './contract.js';
-import { toCallOpening } from './reply/call-opening.js';
-import { detectReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
-import { createAnswerText } from './reply/answer-text.js';
+import type { JsonObject, ChatDelta } from '@agentjet/core';
+import type { ChatTemplate, ParseOptions, AnswerText } from './contract.js';
+import { detectReplyFormat, type ReplyFormatOptions, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply, type ReplyReading } from './reply/reply-stream-parser.js';
 import { compileTemplate, type Render, renderMessages } from './render-messages.js';
 import { findTextKind } from './reply/text-kind.js';
@@ -11,6 +9,7 @@ import { findThinkingSwitch, listVariables } from './template-variables.js';
 import { refuseTools } from './tools/tool-prompt.js';
 import type { ToolWatch } from './tools/tool-watch.js';
 import { findUnreadForm } from './tools/unread-form.js';
+import { none } from './families/none/registration.js';
 
 export type ChatTemplateOptions = {
   /**
@@ -82,4 +81,26 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
 function once<T>(find: () => T): () => T {
   let found: { readonly value: T } | undefined;
   return () => (found ??= { value: find() }).value;
+}
+
+/**
+ * Returns the opening of a tool call. It ends after a colon, before the space, because the model's tokens contain the
+ * space before a value.
+ */
+function toCallOpening({ toolCalls, reasoning }: ReplyFormat, name: string | undefined): string | undefined {
+  const closed = reasoning === 'open' ? '\n</think>\n\n' : '';
+  if (toolCalls.openCall !== undefined) return closed + toolCalls.openCall(name);
+  const form = toolCalls.callForm;
+  if (form === undefined) return undefined;
+  return `${closed}${form.open}{"name":${name === undefined ? '' : ` ${JSON.stringify(name)}, "${form.argumentsKey}":`}`;
+}
+
+/** Parses a reply whose calls are treated as text, so that everything except thinking is content. */
+function createAnswerText(format: ReplyFormat): AnswerText {
+  const parser = createReplyStreamParser({ ...format, toolCalls: none }, String);
+  return { push: (text) => contentOf(parser.push(text)), flush: () => contentOf(parser.flush().deltas) };
+}
+
+function contentOf(deltas: readonly ChatDelta[]): string {
+  return deltas.map((delta) => (delta.type === 'content' ? delta.text : '')).join('');
 }

@@ -11,7 +11,7 @@ export type {
 export { byteCharacters } from './byte-level.js';
 export { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 export { reservedVariables } from './template-variables.js';
-export { joinIds } from './join-ids.js';
+export { joinIds } from './word-encoder.js';
 export { fittingToolCalls } from './tools/tool-watch.js';
 export { loadChatTokenizer, type ChatTokenizerOverrides } from './load-chat-tokenizer.js';
 export type { ReplyFormatOptions } from './reply/reply-format.js';

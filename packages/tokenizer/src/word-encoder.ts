@@ -6,7 +6,6 @@
 import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';
 import type { HfLibrary } from './hf-library.js';
-import { joinIds } from './join-ids.js';
 import { LongTexts } from './long-texts.js';
 import { normalizeAsRust } from './rust-normal-forms.js';
 
@@ -129,4 +128,17 @@ export function createWordEncoder(
     }
     return joinIds([...pieces, Int32Array.from(ids)]);
   };
+}
+
+/** Concatenates pieces. A single piece is returned without a copy. */
+export function joinIds(pieces: readonly Int32Array[]): Int32Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const whole = new Int32Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }

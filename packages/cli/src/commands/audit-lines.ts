@@ -1,4 +1,4 @@
-import { formatSeconds } from '@agentjet/core';
+import { formatSeconds, snakeKeys, type JsonObject } from '@agentjet/core';
 import type { AlarmReport, AuditReport, PlayReport } from 'agentjet';
 
 /** The lines of an audit for people. */
@@ -127,3 +127,24 @@ function summarize({ alarms, needsThreshold, isInterrupted }: AuditReport): stri
     ? 'No alarm, but nothing is cleared without --success-from.'
     : 'No alarm: none of these strategies is paid.';
 }
+
+/** The report for scripts. */
+export function toAuditJson({
+  isInterrupted,
+  strategies,
+  alarms,
+  rightForms,
+  spellings,
+  ...report
+}: AuditReport): JsonObject {
+  return {
+    ...toSnake(report),
+    interrupted: isInterrupted,
+    alarms: alarms.map(toSnake),
+    strategies: strategies.map(({ plays, ...strategy }) => ({ ...strategy, plays: plays.map(toSnake) })),
+    right_forms: rightForms.map(toSnake),
+    spellings: spellings.map(toSnake),
+  };
+}
+
+const toSnake = (part: object): JsonObject => snakeKeys(part as JsonObject);

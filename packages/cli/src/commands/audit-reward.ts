@@ -2,8 +2,7 @@ import { AgentJetError, type AuditReport } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import type { JudgeFlags } from '../judge-program.js';
 import { createOutput } from '../output.js';
-import { toAuditJson } from './audit-json.js';
-import { describeAudit } from './audit-lines.js';
+import { describeAudit, toAuditJson } from './audit-lines.js';
 import { loadJob } from './load-job.js';
 import { toChoice, toNumber, toWhole } from './read-flags.js';
 

@@ -3,7 +3,7 @@ import { ConfigError, toErrorMessage, countOf } from '@agentjet/core';
 import { checkLinksOf } from '@agentjet/studio';
 import { createOutput } from '../output.js';
 import type { StudioCheckFlags } from '../studio-program.js';
-import { usualRuns } from './usual-runs.js';
+import { usualRuns } from './describe-studio.js';
 
 /** Runs `ajet studio check`. Returns 1 if a link of the report leads nowhere. */
 export async function checkStudioReport(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describeTunnel } from 'agentjet/printing';
 
 const loopback = /^(127\.|localhost$|::1$)/;
@@ -15,3 +16,6 @@ export function describeStudio(folder: string, { url, host, port }: Listening): 
     ...(tunnel === undefined ? [] : [`From your machine: ${tunnel}, then open the same address.`]),
   ];
 }
+
+/** Returns the default folder of runs if it exists here. */
+export const usualRuns = (): string => (existsSync('saved_experiments') ? 'saved_experiments' : '.');

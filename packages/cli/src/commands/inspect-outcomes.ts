@@ -15,7 +15,7 @@ import {
 import { saysWords } from '@agentjet/run-folder';
 import { createOutput } from '../output.js';
 import type { InspectFlags } from '../inspect-program.js';
-import { toStep } from './read-flags.js';
+import { readStep } from './read-flags.js';
 
 /** Whether a flag asks for questions and answers, and not for a table or for tokens. */
 export function asksForOutcomes({ html: _html, tokens: _tokens, ...flags }: InspectFlags): boolean {
@@ -109,7 +109,7 @@ function toSelection({ failed, task, step, kind, phase, sort }: InspectFlags): E
   return {
     ...(failed === true && { failed }),
     ...(task !== undefined && { task }),
-    ...(step !== undefined && { step: toStep(step) }),
+    ...(step !== undefined && { step: readStep(step) }),
     ...(kind !== undefined && { kind }),
     ...(phase !== undefined && { phase }),
     ...(sort !== undefined && { sort }),

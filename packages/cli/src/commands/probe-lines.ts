@@ -1,4 +1,4 @@
-import { formatBytes, formatSeconds, quoteForShell } from '@agentjet/core';
+import { formatBytes, formatSeconds, quoteForShell, snakeKeys, type JsonObject } from '@agentjet/core';
 import type { ProbeReport, Rate, TemperatureReport } from 'agentjet';
 
 /** The lines of a probe for people. */
@@ -85,4 +85,18 @@ function describeSettings({ settings, expected, isInterrupted }: ProbeReport, fi
     `groups that train with these settings: ${show(expected)}`,
     ...(isInterrupted ? [] : [`next: ${command}`]),
   ];
+}
+
+/** The report for scripts. Group sizes and settings are keys, so that a script can look them up. */
+export function toProbeJson({ temperatures, settings, isInterrupted, ...report }: ProbeReport): JsonObject {
+  return {
+    ...(snakeKeys(report as unknown as JsonObject) as JsonObject),
+    interrupted: isInterrupted,
+    temperatures: temperatures.map(({ groupsThatTrain, ...rest }) => ({
+      ...(snakeKeys(rest as unknown as JsonObject) as JsonObject),
+      groups_that_train: Object.fromEntries(groupsThatTrain.map(({ numRepeat, share }) => [numRepeat, share])),
+    })),
+    settings: Object.fromEntries(settings.map(({ key, value }) => [key, value])),
+    changed: settings.filter(({ isKept }) => !isKept).map(({ key }) => key),
+  };
 }

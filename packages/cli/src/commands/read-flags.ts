@@ -24,7 +24,7 @@ function checkRange(value: number, problem: string, { least = -Infinity, most = 
 export const toPort = (text: string, flag = '--port'): number => toWhole(text, flag, { most: 65_535 });
 
 /** Reads `--step`, the number of a step. */
-export const toStep = (text: string): number => toWhole(text, '--step');
+export const readStep = (text: string): number => toWhole(text, '--step');
 
 /** Reads numbers with commas between them, such as 0.7,0.5. */
 export const toNumbers = (text: string, flag: string, range?: Range): readonly number[] =>

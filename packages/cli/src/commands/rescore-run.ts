@@ -6,7 +6,7 @@ import { runInterruptibly } from '../interrupt.js';
 import type { JudgeFlags } from '../judge-program.js';
 import { createOutput } from '../output.js';
 import { loadJob } from './load-job.js';
-import { toStep } from './read-flags.js';
+import { readStep } from './read-flags.js';
 
 /** Runs `ajet judge --run` and returns the exit code. */
 export async function printRescore(
@@ -14,7 +14,7 @@ export async function printRescore(
   overrides: readonly string[],
 ): Promise<number> {
   const output = createOutput(flags);
-  const chosen = step === undefined ? {} : { step: toStep(step) };
+  const chosen = step === undefined ? {} : { step: readStep(step) };
   return runInterruptibly(
     () => output.writeLine('Stopping. What is known so far follows. Press Ctrl-C again to exit now.'),
     async (signal) => {

@@ -4,8 +4,7 @@ import { createOutput } from '../output.js';
 import type { ProbeFlags } from '../program.js';
 import { loadJob } from './load-job.js';
 import { toNumbers, toWhole } from './read-flags.js';
-import { describeProbe } from './probe-lines.js';
-import { toProbeJson } from './probe-json.js';
+import { describeProbe, toProbeJson } from './probe-lines.js';
 
 /** Runs `ajet probe` and returns the exit code. After Ctrl-C it prints what is known by then. */
 export async function runProbe(

@@ -1,12 +1,10 @@
 import { ConfigError } from '@agentjet/core';
 import { openStudio, type StudioOptions } from '@agentjet/studio';
-import { runInterruptibly } from '../interrupt.js';
+import { runInterruptibly, untilAborted } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { StudioFlags } from '../studio-program.js';
-import { describeStudio } from './describe-studio.js';
+import { describeStudio, usualRuns } from './describe-studio.js';
 import { toPort } from './read-flags.js';
-import { untilAborted } from './until-aborted.js';
-import { usualRuns } from './usual-runs.js';
 
 /** `ajet studio` serves the page until a signal arrives. Returns the exit code. */
 export async function runStudio(folder: string | undefined, flags: StudioFlags): Promise<number> {

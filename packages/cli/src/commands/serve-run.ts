@@ -1,10 +1,9 @@
 import { AgentJetError, ConfigError, parseJsonObject, quoteForShell } from '@agentjet/core';
 import { serveTunedModel, type ServedModel, type ServeModelOptions, serveWithVllm } from '@agentjet/models';
-import { runInterruptibly } from '../interrupt.js';
+import { runInterruptibly, untilAborted } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ServeFlags } from '../program.js';
 import { toChoice, toFlag, toWhole } from './read-flags.js';
-import { untilAborted } from './until-aborted.js';
 
 /** `ajet serve` answers requests until a signal arrives. Returns the exit code. */
 export async function serveRun(dir: string, flags: ServeFlags): Promise<number> {

@@ -11,14 +11,13 @@ import {
 import { loadRunFollower } from '@agentjet/trackers';
 import { configuration } from 'agentjet';
 import { showCommand } from 'agentjet/printing';
-import { runInterruptibly } from '../interrupt.js';
+import { runInterruptibly, untilAborted } from '../interrupt.js';
 import { createLog } from '../log-lines.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../swarm-program.js';
 import { loadJob } from './load-job.js';
 import { toNumber, toPort } from './read-flags.js';
 import { checkStudioFlags, startStudio } from './start-studio.js';
-import { untilAborted } from './until-aborted.js';
 
 /** `ajet swarm serve` serves and trains until a signal arrives. Returns the exit code. */
 export async function serveSwarmJob(overrides: readonly string[], flags: SwarmFlags): Promise<number> {

@@ -3,9 +3,9 @@ import { toOneLine } from '@agentjet/core/text';
 import { SwarmOperator, type KeysAnswer, type Operation } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
 import { describeServer, describeShares } from './describe-server.js';
-import { serverOf } from './server-of.js';
 import { readBounds, readLimits } from './key-flags.js';
 import { toChoice } from './read-flags.js';
+import { serverOf } from '../program-parts.js';
 
 /**
  * The commands of an operator for a swarm's server, from any machine. The key comes from AJET_SWARM_KEY and never from

@@ -4,9 +4,9 @@ import { toOneLine } from '@agentjet/core/text';
 import type { ServerAnswer, SwarmOperator } from '@agentjet/swarm-client';
 import { runInterruptibly } from '../interrupt.js';
 import { describeServer } from './describe-server.js';
-import { serverOf } from './server-of.js';
 import { openOperator, type OperatorFlags } from './swarm-operate.js';
 import { TopTerminal } from './top-terminal.js';
+import { serverOf } from '../program-parts.js';
 
 /**
  * `ajet swarm top` shows the server and redraws with each change. If stdout is not a terminal, it prints a block of

@@ -108,3 +108,13 @@ function goesOn(turn: GeneratedTurn, message: ChatMessage): boolean {
   const isPlain = message.role === 'assistant' && (message.toolCalls ?? []).length === 0;
   return isPlain && text !== '' && message.content.length > text.length && message.content.startsWith(text);
 }
+
+/** Explains each cause of a fork to people. */
+export const forkReasons: Readonly<Record<ForkCause, string>> = {
+  rewritten: 'earlier messages were changed, cut or summarised',
+  edited: "the agent changed words or arguments of the model's answer",
+  template: 'the chat template prints earlier messages differently once others follow',
+  retokenized: 'words were added to an earlier answer, so the tokens at its end changed',
+  tools: 'the list of tools changed',
+  system: 'the system message changed',
+};

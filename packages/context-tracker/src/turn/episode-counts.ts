@@ -1,4 +1,4 @@
-import type { TrackerStats } from '../contract.js';
+import type { TrackerStats, Counts } from '../contract.js';
 import type { SampledCall } from '../tokens/sampled-call.js';
 
 /**
@@ -55,4 +55,11 @@ function add(counter: Counter, agentName: string, cause: string, count: number):
 function toObject({ byAgent }: Counter): Readonly<Record<string, Readonly<Record<string, number>>>> {
   if (byAgent === undefined) return {};
   return Object.fromEntries([...byAgent].map(([agentName, causes]) => [agentName, Object.fromEntries(causes)]));
+}
+
+/** Returns how often each name occurs. */
+export function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
+  const counts: Partial<Record<Name, number>> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }

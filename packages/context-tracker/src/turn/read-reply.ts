@@ -1,7 +1,6 @@
 import { AgentJetError, type AssistantMessage, type Completion, type ToolSpec } from '@agentjet/core';
-import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { ChatTokenizer, Tokenizer } from '@agentjet/tokenizer';
 import type { CommittedTurn } from '../contract.js';
-import { toTokenTexts } from './token-texts.js';
 
 export type SampledReply = {
   readonly committed: CommittedTurn;
@@ -60,4 +59,17 @@ function checkCompletion({ ids, logprobs }: Completion): void {
     'bad_completion',
     `Token ${at} of a completion has the id ${ids[at]} and the logprob ${logprobs[at]}. Ids must be 0 or more and logprobs finite, or the token cannot be trained.`,
   );
+}
+
+const known = new WeakMap<Tokenizer, Map<number, string>>();
+
+/** Returns the text of each token by itself. A part of a character is shown as U+FFFD. */
+function toTokenTexts(tokenizer: Tokenizer, ids: Int32Array): readonly string[] {
+  const texts = known.get(tokenizer) ?? new Map<number, string>();
+  known.set(tokenizer, texts);
+  return Array.from(ids, (id) => {
+    const text = texts.get(id) ?? tokenizer.decode([id]);
+    texts.set(id, text);
+    return text;
+  });
 }

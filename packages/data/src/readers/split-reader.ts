@@ -1,6 +1,5 @@
 import type { Task } from '@agentjet/core';
 import type { SideCard, TaskReader, TasksCard } from '@agentjet/rollout/inputs';
-import { once } from './once.js';
 import { openSide, openSplits, type SideRows, type SplitOptions } from '../splits/open-splits.js';
 import type { TaskSplit } from '../splits/task-split.js';
 
@@ -46,4 +45,16 @@ function required(split: TaskSplit | undefined): TaskSplit {
 
 async function* tasksOf(split: () => Promise<TaskSplit | null | undefined>): AsyncGenerator<Task> {
   yield* (await split())?.tasks() ?? [];
+}
+
+/** Calls `make` for the first caller only. A failure is not kept, because the cause may have been repaired. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return async () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }

@@ -3,7 +3,6 @@ import { badFile } from '@agentjet/trainer/model-files';
 import { flagAt, numberAt, numbersAt, textAt, textsAt } from '../metadata.js';
 import type { GgufFile } from '../read-gguf.js';
 import { preTokenizers, type GgufPreTokenizer } from './pre-tokenizers.js';
-import { tokenKinds } from './token-kinds.js';
 
 /** The tokenizer files of a model folder, by name. */
 export type TokenizerFiles = {
@@ -180,3 +179,6 @@ function toGenerationConfig(gguf: GgufFile, { bos, eos }: Vocabulary): JsonObjec
     ...(padding === undefined ? {} : { pad_token_id: padding }),
   };
 }
+
+/** The kinds of tokens, as numbered in `tokenizer.ggml.token_type`. */
+export const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;

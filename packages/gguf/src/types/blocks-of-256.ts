@@ -1,5 +1,4 @@
-import { toSigned } from './blocks-of-32.js';
-import { readScales } from './block-scales.js';
+import { toSigned, readScales } from './blocks-of-32.js';
 import type { Dequantize } from './tensor-type.js';
 
 /**

@@ -1,4 +1,4 @@
-import { readScales } from './block-scales.js';
+import { float16ToFloat32 } from '@agentjet/trainer/model-files';
 import type { Dequantize } from './tensor-type.js';
 
 /**
@@ -57,4 +57,19 @@ export const dequantizeQ80: Dequantize = (bytes, values) => {
 /** Converts a byte to a number from -128 to 127. */
 export function toSigned(byte: number): number {
   return (byte << 24) >> 24;
+}
+
+/** The position of a float16 value in the blocks of a type. */
+type ScalePlace = { readonly blockBytes: number; readonly at: number };
+
+/** Reads the float16 value at this position of each block. */
+export function readScales(bytes: Uint8Array, { blockBytes, at }: ScalePlace): Float32Array {
+  const halves = new Uint16Array(bytes.length / blockBytes);
+  for (let block = 0; block < halves.length; block++) {
+    const start = block * blockBytes + at;
+    halves[block] = (bytes[start] ?? 0) | ((bytes[start + 1] ?? 0) << 8);
+  }
+  const scales = new Float32Array(halves.length);
+  float16ToFloat32(halves, scales);
+  return scales;
 }

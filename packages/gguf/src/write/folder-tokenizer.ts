@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 import { recognizePreTokenizer, preTokenizers } from '../tokenizer/pre-tokenizers.js';
-import { tokenKinds } from '../tokenizer/token-kinds.js';
+import { tokenKinds } from '../tokenizer/to-tokenizer-files.js';
 
 /** The tokenizer of a model folder, in the form of a GGUF file. */
 export type FolderTokenizer = {

@@ -1,4 +1,3 @@
-import { brightnessOf } from '../facts/brightness.js';
 import type { SpanAuthor } from '@agentjet/context-tracker';
 
 export type Tone = Exclude<SpanAuthor, 'generated'> | 'title' | 'faint' | 'warning';
@@ -40,4 +39,11 @@ export function choosePalette(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv
   const isForced = (env['FORCE_COLOR'] ?? '0') !== '0';
   const hasColours = isForced || (stream.isTTY && stream.hasColors(256, env));
   return hasColours && (env['NO_COLOR'] ?? '') === '' ? colourPalette : plainPalette;
+}
+
+const numSteps = 5;
+
+/** The brightness of a sampled token, from 0 (unlikely) to 4 (nearly certain). */
+function brightnessOf(logprob: number): number {
+  return Math.min(numSteps - 1, Math.floor(Math.exp(logprob) * numSteps));
 }

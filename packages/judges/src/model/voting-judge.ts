@@ -1,11 +1,9 @@
 import { mean } from '@agentjet/core';
-import type { ModelClient } from '@agentjet/model-client';
+import type { ModelClient, ModelUsage } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
-import { candidateText } from '../candidate-text.js';
-import { lastAnswerText } from '../last-answer-text.js';
+import { lastAnswerText, candidateText } from '../last-answer-text.js';
 import type { Candidate } from '../llm/verdict-question.js';
 import { askVotes, type VoteOptions } from './ask-votes.js';
-import { usageOf } from './usage-of.js';
 
 /** `votes` is the number of answers that the model is asked for. The reward is their mean. */
 export type VotingOptions = VoteOptions & {
@@ -50,4 +48,9 @@ export function createVotingJudge<Vote extends { readonly reason: string }>(
       };
     },
   };
+}
+
+/** The usage of a client so far. Zeros if the client does not count it. */
+function usageOf({ usage }: ModelClient): ModelUsage {
+  return usage ?? { calls: 0, promptTokens: 0, completionTokens: 0 };
 }

@@ -8,8 +8,7 @@ import {
   type WorkflowOutput,
 } from '@agentjet/core';
 import type { Judge, JudgeContext } from '@agentjet/rollout';
-import { candidateText } from '../candidate-text.js';
-import { lastAnswerText } from '../last-answer-text.js';
+import { lastAnswerText, candidateText } from '../last-answer-text.js';
 import { listToolCalls } from './list-tool-calls.js';
 import { type Scorer, toScoring } from './scorer.js';
 

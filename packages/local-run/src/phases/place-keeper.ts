@@ -16,8 +16,7 @@ import {
   type RecalledAttempt,
   type TaskGroup,
 } from '@agentjet/rollout';
-import { createMemoryRecord, type PlaceRecord, type SampledFor } from '../recorded/place-record.js';
-import { placeRules } from '../recorded/place-rules.js';
+import { createMemoryRecord, type PlaceRecord, type SampledFor, placeRules } from '../recorded/place-record.js';
 import { unrewarded } from '../recorded/stored-episode.js';
 import { JudgeAbsence } from './judge-absence.js';
 

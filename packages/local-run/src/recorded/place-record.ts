@@ -1,5 +1,13 @@
-import type { Task } from '@agentjet/core';
-import { Ledger, type LedgerEpisode, type LedgerOptions, type NewEnd, type Purpose } from '@agentjet/ledger';
+import type { Task, CommonConfig } from '@agentjet/core';
+import {
+  Ledger,
+  type LedgerEpisode,
+  type LedgerOptions,
+  type NewEnd,
+  type Purpose,
+  createRules,
+  type LedgerRules,
+} from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
 
 /** The purpose and the step that a group is sampled for. */
@@ -39,4 +47,13 @@ export function createMemoryRecord(options: Pick<LedgerOptions, 'rules' | 'now'>
     sealOf: () => ({}),
     check: () => undefined,
   };
+}
+
+/**
+ * Reads the rules for places from the configuration of an ordinary run. They have no time limits, because the run
+ * itself limits the time of each episode.
+ */
+export function placeRules({ rollout }: CommonConfig): LedgerRules {
+  const { failedEpisodePolicy, maxAttempts, minGroupShare } = rollout;
+  return createRules({ failedEpisodePolicy, maxAttempts, minGroupShare, groupPatienceMs: null, scorePatienceMs: null });
 }

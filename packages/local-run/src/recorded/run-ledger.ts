@@ -20,8 +20,7 @@ import {
 import type { Episode } from '@agentjet/rollout';
 import { openEnd } from './stored-episode.js';
 import { sealEpisode } from '@agentjet/records';
-import type { PlaceRecord, SampledFor } from './place-record.js';
-import { placeRules } from './place-rules.js';
+import { type PlaceRecord, type SampledFor, placeRules } from './place-record.js';
 import { toRunError } from './run-error.js';
 
 const maxFileBytes = 32 * 2 ** 20;

@@ -2,7 +2,6 @@ import type { CommonConfig, Task } from '@agentjet/core';
 import { createListTable, type TaskReader, type TasksCard, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '@agentjet/records';
 import { collectTasks, noTrainingTasks } from '@agentjet/inputs';
-import { evaluatesAtAll } from './evaluates-at-all.js';
 import type { Selected } from './select-by-difficulty.js';
 import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 
@@ -72,3 +71,7 @@ export async function openTrainingTable(reader: TaskReader, neededTasks: number 
 function noEvaluation(testFreq: number): string {
   return `trainer_common.test_freq is ${testFreq}, but there are no evaluation tasks, so nothing is evaluated. Set task_reader.jsonl_dataset_file.validation.file_path, or give the task reader or setData() some.`;
 }
+
+/** Returns whether a run evaluates before its first step or between steps. */
+export const evaluatesAtAll = ({ valBeforeTrain, testFreq }: CommonConfig['trainerCommon']): boolean =>
+  valBeforeTrain || testFreq > 0;

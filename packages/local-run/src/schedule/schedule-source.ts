@@ -6,7 +6,6 @@ import type { TrainingGroup } from '@agentjet/trainer';
 import { readTask } from '@agentjet/inputs';
 import type { TaskSchedule } from './task-schedule.js';
 import { runPhase, type RolloutContext } from '../phases/run-phase.js';
-import type { GroupSource } from './group-source.js';
 import { refillGroups } from './refill-groups.js';
 import { leaveInPause } from './leave-in-pause.js';
 import { noticeStragglers } from './notice-stragglers.js';
@@ -172,3 +171,15 @@ function take(draws: Iterator<Draw, never>, count: number): readonly Draw[] {
   while (taken.length < count) taken.push(draws.next().value);
   return taken;
 }
+
+/** The source of a run's groups: a schedule of tasks that are sampled on demand, or a pool that other programs fill. */
+export type GroupSource = {
+  readonly groupsPerStep: number;
+  /** Last optimizer step of the run. */
+  readonly totalSteps: number;
+  /**
+   * Yields complete groups from the first step of the run. A group is made only when it is requested, so it is sampled
+   * from the weights of its step.
+   */
+  readonly pull: (start: SourceStart) => AsyncIterable<TrainingGroup>;
+};

@@ -5,7 +5,7 @@ import {
   type CommonConfig,
   type ConfigComposition,
 } from '@agentjet/core';
-import { evaluatesAtAll } from '../schedule/evaluates-at-all.js';
+import { evaluatesAtAll } from '../schedule/read-plan.js';
 
 /**
  * Checks a configuration and its parts before the first episode. Settings that make learning impossible are refused,

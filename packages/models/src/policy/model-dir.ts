@@ -7,8 +7,8 @@ import { describeModelSource } from '../sources/describe-model-source.js';
 import { findModelFormat } from '../sources/model-formats.js';
 import { parseNamedModel } from '../sources/parse-named-model.js';
 import { resolveNamedModel } from '../sources/resolve-named-model.js';
-import { bundledModelDirs } from '../sources/bundled-models.js';
 import { tellDownload } from '../sources/tell-download.js';
+import { bundledModelDirs } from '../sources/known-models.js';
 
 /** Throws if the folder is that of a run, because users easily mistake a run for the model that it made. */
 function refuseRunFolder(folder: string, setting = 'model.path'): void {

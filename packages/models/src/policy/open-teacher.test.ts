@@ -10,9 +10,9 @@ import type { BackboneEntry } from '@agentjet/inputs';
 import { createConfig } from '@agentjet/inputs/testing';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { backbones } from '@agentjet/trainer/registrations';
-import { bundledModelDirs } from '../sources/bundled-models.js';
 import { openTeacher } from './open-teacher.js';
 import { requireSameVocabulary } from './same-vocabulary.js';
+import { bundledModelDirs } from '../sources/known-models.js';
 
 const { nano } = bundledModelDirs;
 const folders: string[] = [];

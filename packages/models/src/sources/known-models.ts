@@ -1,3 +1,5 @@
+import { nanoModelDir } from '@agentjet/nano';
+import { microModelDir } from '@agentjet/micro';
 import {
   downloadModel,
   listCachedModels,
@@ -7,9 +9,8 @@ import {
   sizeOfSnapshot,
   type CachedModel,
 } from '@agentjet/model-hub';
-import { ConfigError, isBundledModel, type JsonObject } from '@agentjet/core';
+import { ConfigError, isBundledModel, type JsonObject, type BundledModel } from '@agentjet/core';
 import { readModelSource } from '@agentjet/run-folder';
-import { bundledModelDirs } from './bundled-models.js';
 import { tellDownload } from './tell-download.js';
 import { describeModelSource } from './describe-model-source.js';
 import { parseNamedModel } from './parse-named-model.js';
@@ -90,3 +91,9 @@ async function describeNamed(name: string, dir: string): Promise<KnownModel> {
   const commit = typeof source?.['commit'] === 'string' ? source['commit'] : null;
   return { name, commit, dir, bytes: await sizeOfSnapshot(dir), hasWeights: true, source };
 }
+
+/** The folder of the included models. */
+export const bundledModelDirs: { readonly [name in BundledModel]: string } = {
+  nano: nanoModelDir,
+  micro: microModelDir,
+};

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { groupByTurn } from './group-turns.js';
 import { restoreTurn } from './kept-turn.js';
+import { groupByTurn } from './split-merged-turns.js';
 
 describe('parts of turns', () => {
   const group = (...turns: readonly (string | undefined)[]) =>

@@ -3,7 +3,9 @@ import { EngineError, type ChatRequest, type ChatResponse, type Completion } fro
 import type { AgentIdentity, ContextTracker, Turn } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { CallLedger } from './call-ledger.js';
-import { toShown } from './shown-request.js';
+import { type CallChat, chooseCallChat } from './call-chat.js';
+import { applyResponseFormat } from './response-format.js';
+import { applyToolChoice } from './tool-choice.js';
 
 /**
  * An answered call, with everything that is needed to rebuild the tracker of its episode. If the begins and commits of
@@ -92,4 +94,14 @@ function mismatch({ agent, turn }: RecordedCall, problem: string): EngineError {
     'replay_mismatch',
     `Call ${turn} of agent "${agent.agentName}" cannot be replayed: ${problem}. Was the model's chat template or tokenizer changed?`,
   );
+}
+
+/** Returns the request as the tracker sees it, and the beginning of the answer that the model is given. */
+export function toShown(
+  request: ChatRequest,
+  ofAgent: ChatTokenizer,
+): { readonly shown: ChatRequest; readonly opening: string | undefined } & CallChat {
+  const chat = chooseCallChat(ofAgent, request);
+  const chosen = applyToolChoice(request, chat.chatTokenizer.template);
+  return { shown: applyResponseFormat(chosen.request), opening: chosen.opening, ...chat };
 }

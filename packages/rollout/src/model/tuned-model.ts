@@ -23,11 +23,10 @@ import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
 import { checkRequestSize } from './check-request-size.js';
 import { rejectPaced } from './reject-paced.js';
-import { hashPrompt, untrainedIndex, type RecordedCall } from './recorded-call.js';
+import { hashPrompt, untrainedIndex, type RecordedCall, toShown } from './recorded-call.js';
 import { printRequest, type RequestPrint, requireSameRequest, toStepId } from './request-print.js';
 import { type RequestSampling, resolveSampling } from './sampling.js';
 import { isNamed } from './is-named.js';
-import { toShown } from './shown-request.js';
 import { checkOpen, linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 

@@ -3,7 +3,6 @@ import type { AgentIdentity } from '@agentjet/context-tracker';
 import { createAgentApp, readKey, type EndpointSession } from '@agentjet/endpoint';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { toCallError } from '../model/call-error.js';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import { incomingOf } from './door.js';
@@ -11,6 +10,7 @@ import type { KeyLimiter } from './key-limits.js';
 import type { StoredKey } from './keys.js';
 import { replayOrDrop } from '../swarm/replay-or-drop.js';
 import type { Swarm } from '../swarm/swarm.js';
+import { toCallError } from '../model/served-episodes.js';
 
 /** A working swarm, and the model of its episodes. */
 export type Serving = { readonly swarm: Swarm; readonly model: SwarmModel };

@@ -1,3 +1,4 @@
+import { ApiError as CallError } from '@agentjet/chat-completions';
 import {
   EngineError,
   isCountingChatModel,
@@ -17,7 +18,6 @@ import { sealRows } from '@agentjet/records';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import type { Writable } from '../writable.js';
-import { toCallError } from './call-error.js';
 import { CallContents, toResponse, type CallContent } from './call-content.js';
 import { toEndContent } from './end-content.js';
 import { IdleLimit } from './idle-limit.js';
@@ -383,4 +383,11 @@ function toTurnRewards(open: OpenEpisode, { turn_rewards = [] }: EndRequest): re
       `"turn_rewards" pays turn ${turn} of agent ${JSON.stringify(agent)}, which has made ${own.length} turns. Turns are counted from 0.`,
     );
   });
+}
+
+/** Converts an error of the swarm to the form of the model APIs. Other errors are unchanged. */
+export function toCallError(error: unknown): unknown {
+  if (!(error instanceof WireError)) return error;
+  const { status, code, message, retryAfterMs } = error;
+  return new CallError(status, code === 'gone' ? 'episode_ended' : code, message, undefined, retryAfterMs);
 }

@@ -22,7 +22,7 @@ export type PythonHome = {
  * Finds the worker's folder next to this package's sources, from `src` and from `dist`. `needs` lists packages in
  * words, for a sentence.
  */
-export function pythonHome(name: string, needs: string): PythonHome {
+function pythonHome(name: string, needs: string): PythonHome {
   const dir = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..', name);
   return {
     name,
@@ -50,3 +50,9 @@ export function findPython(home: PythonHome, python?: string): string {
     `The ${home.name} backbone needs Python 3.10+ with ${home.needs}; there is no such interpreter at ${chosen}. Run ${home.setupCommand}, or set ${home.variable} to an interpreter with these packages.`,
   );
 }
+
+/** The folder `trainer/torch`. */
+export const torchHome = pythonHome('torch', 'torch, transformers, msgpack and safetensors');
+
+/** The folder `trainer/verl`. */
+export const verlHome = pythonHome('verl', 'the versions in its requirements.txt');

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOnnxBackbone } from '../embedded/create-onnx-backbone.js';
 import type { LoraOptions } from '../lora-options.js';
 import { hasTorch, makeTinyModel, sftBatch, startTiny, testOptimizer, testPython } from './testing-worker.js';
-import { torchHome } from './torch-home.js';
+import { torchHome } from '../python-worker/find-python.js';
 
 const timeout = 600_000; // Python starts up to four times in a test
 const lora: LoraOptions = { rank: 4, alpha: 8, targetModules: ['q_proj', 'down_proj'] };

@@ -1,5 +1,5 @@
 import { quoteForShell } from '@agentjet/core';
-import { torchHome } from './torch-home.js';
+import { torchHome } from '../python-worker/find-python.js';
 
 export type AttachCommandParts = {
   /** The control plane's address, as host:port. */

@@ -13,8 +13,7 @@ import {
 } from '../python-worker/start-python-worker.js';
 import { attachCommand } from './attach-command.js';
 import { torchCapabilities } from '../capabilities.js';
-import { findPython } from '../python-worker/find-python.js';
-import { torchHome } from './torch-home.js';
+import { findPython, torchHome } from '../python-worker/find-python.js';
 import { toWorkerConfig, type AttachOptions, type TorchBackboneOptions } from './options.js';
 import { writeSharedProbe } from './shared-storage.js';
 import { toTorchLaunch } from './torch-launch.js';

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { attachCommand } from './attach-command.js';
-import { torchHome } from './torch-home.js';
 import { hasTorch, testPython } from './testing-worker.js';
+import { torchHome } from '../python-worker/find-python.js';
 
 const read = (name: string): string => readFileSync(path.join(torchHome.dir, 'recipes', name), 'utf8');
 

@@ -7,8 +7,7 @@ import type { TrainBatch, TreePack } from '@agentjet/core';
 
 import { createModelFolder } from '../embedded/training/create-model-folder.js';
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
-import { venvPython } from '../python-worker/find-python.js';
-import { torchHome } from './torch-home.js';
+import { venvPython, torchHome } from '../python-worker/find-python.js';
 import type { TorchBackboneOptions } from './options.js';
 import { adamOptions } from '../../testing/adam-options.js';
 

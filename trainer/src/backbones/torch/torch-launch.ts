@@ -1,8 +1,8 @@
 import path from 'node:path';
 
 import type { WorkerLaunch } from '../python-worker/worker-process.js';
-import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
+import { torchHome } from '../python-worker/find-python.js';
 
 /**
  * Starts one process, or one per GPU under torchrun. The processes find each other through a file, so they need no

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 
 import { expect, test } from 'vitest';
 
-import { torchHome } from './torch-home.js';
 import { hasTorch, testPython } from './testing-worker.js';
+import { torchHome } from '../python-worker/find-python.js';
 
 if (!hasTorch)
   console.warn(

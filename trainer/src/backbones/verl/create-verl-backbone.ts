@@ -3,15 +3,13 @@ import path from 'node:path';
 import type { Backbone, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 
 import { readModelFolder } from '../../model-files/model-folder.js';
-import { findPython } from '../python-worker/find-python.js';
+import { findPython, torchHome, verlHome } from '../python-worker/find-python.js';
 import type { ReadyMessage } from '../python-worker/messages.js';
 import { PythonBackbone } from '../python-worker/python-backbone.js';
 import { chooseDoor, startPythonWorker, type PythonWorker } from '../python-worker/start-python-worker.js';
 import type { WorkerLaunch } from '../python-worker/worker-process.js';
-import { torchHome } from '../torch/torch-home.js';
 import { verlCapabilities } from '../capabilities.js';
 import { toDriverConfig, type VerlBackboneOptions } from './options.js';
-import { verlHome } from './verl-home.js';
 
 export type VerlTrainStepMetrics = TrainStepMetrics & {
   readonly secondsStep: number;

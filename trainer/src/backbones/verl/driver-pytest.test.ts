@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { asksVerl, testPython } from './testing-driver.js';
-import { verlHome } from './verl-home.js';
+import { verlHome } from '../python-worker/find-python.js';
 
 test.skipIf(!asksVerl)('the tests of the driver in Python pass', { timeout: 900_000 }, () => {
   const packages = [verlHome.dir, path.join(verlHome.dir, '../torch')].join(path.delimiter);

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 
-import { venvPython } from '../python-worker/find-python.js';
+import { venvPython, verlHome } from '../python-worker/find-python.js';
 import { testOptimizer } from '../torch/testing-worker.js';
 import { createVerlBackbone, type VerlBackbone } from './create-verl-backbone.js';
 import type { VerlBackboneOptions } from './options.js';
-import { verlHome } from './verl-home.js';
 
 export const testPython = process.env[verlHome.variable] ?? venvPython(verlHome);
 
