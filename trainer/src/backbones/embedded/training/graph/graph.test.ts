@@ -1,9 +1,12 @@
 import { openSession, toTensor } from '@agentjet/onnx';
 import { expect, test } from 'vitest';
+import { readFields } from '../../../tinker/wire/proto-fields.js';
+import { copyAfter } from './copy-after.js';
 import { add, multiply } from './elementwise.js';
 import { Graph } from './graph.js';
 import { sumAll } from './reduce.js';
 import { reshape } from './reshape.js';
+import type { Value } from './value.js';
 
 test('one graph runs at every size of its symbolic dims', async () => {
   const graph = new Graph();
@@ -52,4 +55,56 @@ test('a value that the loss does not depend on has no gradient', () => {
   const graph = new Graph();
   const [used, unused] = [graph.parameter('used', [2]), graph.parameter('unused', [2])];
   expect(() => graph.backward(sumAll(used), [unused])).toThrow('does not depend on');
+});
+
+test('a copy that waits for other values has the same numbers', async () => {
+  const graph = new Graph();
+  const [value, other, scalar] = [graph.input('value', [2]), graph.input('other', [1, 3]), graph.input('scalar', [])];
+  graph.output('copy', copyAfter(value, [other, scalar]));
+  const session = await openSession(graph.encode(), { threads: 1 });
+  for (const number of [0, NaN, Infinity, -Infinity]) {
+    const outputs = await session.run({
+      value: toTensor(Float32Array.of(1.5, -0.1), [2]),
+      other: toTensor(Float32Array.of(number, 1, 1), [1, 3]),
+      scalar: toTensor(Float32Array.of(number), []),
+    });
+    expect(outputs['copy']?.data).toEqual(Float32Array.of(1.5, -0.1));
+  }
+  await session.release();
+});
+
+type EncodedPart = { readonly inputs: readonly string[]; readonly outputs: readonly string[] };
+
+/** Reads the nodes of an encoded model. Field numbers come from onnx.proto. */
+function nodesOf(graph: Graph): readonly EncodedPart[] {
+  const messages = (bytes: Buffer, field: number) =>
+    readFields(bytes).flatMap((each) => (each.number === field ? [each.bytes] : []));
+  return messages(Buffer.from(graph.encode()), 7)
+    .flatMap((encoded) => messages(encoded, 1))
+    .map((node) => ({ inputs: messages(node, 1).map(String), outputs: messages(node, 2).map(String) }));
+}
+
+/** Returns whether one value is computed from another one. */
+function waitsFor(nodes: readonly EncodedPart[], value: string, other: string): boolean {
+  if (value === other) return true;
+  const node = nodes.find(({ outputs }) => outputs.includes(value));
+  return node !== undefined && node.inputs.some((input) => waitsFor(nodes, input, other));
+}
+
+test.each([
+  ['waits for the gradients of a later stage', true],
+  ['is independent of later gradients without stages', false],
+])('the gradient of an early parameter %s', (_, hasStages) => {
+  const graph = new Graph();
+  const parameters = ['early', 'middle', 'late'].map((name) => graph.parameter(name, [2]));
+  const end = (value: Value): Value => (hasStages ? graph.endStage(value) : value);
+  const states = parameters.reduce((value, parameter) => end(multiply(value, parameter)), graph.input('value', [2]));
+  const loss = sumAll(states);
+  graph.output('loss', loss);
+  for (const [index, gradient] of graph.backward(loss, parameters).entries())
+    graph.output(`gradient ${index}`, gradient);
+  const nodes = nodesOf(graph);
+  for (const later of ['loss', 'gradient 1', 'gradient 2'])
+    expect(waitsFor(nodes, 'gradient 0', later)).toBe(hasStages);
+  expect(waitsFor(nodes, 'gradient 2', 'gradient 0')).toBe(false);
 });

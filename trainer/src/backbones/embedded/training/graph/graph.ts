@@ -5,6 +5,7 @@
  * whose value is set when the graph runs, so one graph serves every batch shape.
  */
 
+import { copyAfter } from './copy-after.js';
 import { encodeModel } from './encode-model.js';
 import type { Attributes, EncodedNode, ExternalTensor, TensorContent } from './encode-model.js';
 import { isSameShape } from './value.js';
@@ -38,10 +39,14 @@ type Initializer = {
   readonly name?: string;
 };
 
-/** A part of the graph whose gradient is computed from `output`, or by building it again from its input. */
+/**
+ * A part of the graph whose gradient is computed from `output`, or by building it again from its input; or the end of a
+ * stage.
+ */
 type Record =
   | { readonly output: Value; readonly pullbacks: readonly Pullback[] }
-  | { readonly output: Value; readonly input: Value; readonly build: (input: Value) => Value };
+  | { readonly output: Value; readonly input: Value; readonly build: (input: Value) => Value }
+  | { readonly output: Value; readonly endsStage: true };
 
 type NodeOptions = { readonly attributes?: Attributes; readonly isContrib?: boolean };
 type OutputType = { readonly shape: Shape; readonly type?: ElementType };
@@ -58,6 +63,10 @@ export class Graph {
   /** Parameters, and the values that are computed from them. `backward` computes gradients only for these. */
   readonly #tracked = new Set<Value>();
   readonly #tape: Record[] = [];
+  /** The values whose gradients are results of `backward`. */
+  readonly #wanted = new Set<Value>();
+  /** Outputs, and the newest gradients of wanted values, for which no other gradient waits yet. */
+  readonly #unawaited = new Map<Value, Value>();
   #isRecording = true;
   #isRecomputing = false;
 
@@ -175,6 +184,16 @@ export class Graph {
     return output;
   }
 
+  /**
+   * Ends a stage at the value. The gradients of everything before it then wait for all outputs, and for the gradients of
+   * all parameters that are used after it. ONNX Runtime would compute these last, and keep until then what they need of
+   * every stage.
+   */
+  endStage(value: Value): Value {
+    if (this.#isRecording && this.#tracked.has(value)) this.#tape.push({ output: value, endsStage: true });
+    return value;
+  }
+
   /** Builds nodes that `backward` ignores, such as those inside a layer that has its own pullback. */
   withoutGradient<Result>(build: () => Result): Result {
     const wasRecording = this.#isRecording;
@@ -190,6 +209,8 @@ export class Graph {
    */
   backward(loss: Value, values: readonly Value[]): readonly Value[] {
     const gradients = new Map<Value, Value>([[loss, this.scalar(1)]]);
+    for (const output of this.#outputs.values()) this.#unawaited.set(output, output);
+    for (const value of values) this.#wanted.add(value);
     this.#isRecording = false;
     this.#propagate(gradients, this.#tape);
     return values.map((value) => gradients.get(value) ?? this.#noPath());
@@ -293,8 +314,16 @@ export class Graph {
       const outputGradient = gradients.get(record.output);
       if (outputGradient === undefined) continue;
       if ('build' in record) this.#propagateAgain(gradients, record, outputGradient);
-      else for (const { of, gradient } of record.pullbacks) this.#accumulate(gradients, of, gradient(outputGradient));
+      else if ('pullbacks' in record)
+        for (const { of, gradient } of record.pullbacks) this.#accumulate(gradients, of, gradient(outputGradient));
+      else gradients.set(record.output, this.#afterStage(outputGradient));
     }
+  }
+
+  #afterStage(gradient: Value): Value {
+    const copy = copyAfter(gradient, [...this.#unawaited.values()]);
+    this.#unawaited.clear();
+    return copy;
   }
 
   #propagateAgain(
@@ -302,7 +331,8 @@ export class Graph {
     { input, build }: Extract<Record, { readonly input: Value }>,
     outputGradient: Value,
   ): void {
-    const copy = this.#copyAfter(input, outputGradient);
+    // Otherwise ONNX Runtime would merge the part with its first computation, or compute it too early.
+    const copy = copyAfter(input, [outputGradient]);
     const isTracked = this.#tracked.has(input);
     if (isTracked) this.track(copy);
     const start = this.#tape.length;
@@ -314,25 +344,16 @@ export class Graph {
     if (isTracked) this.#accumulate(gradients, input, gradients.get(copy) ?? this.#noPath());
   }
 
-  /**
-   * Copies a value in a node that waits for the gradient. Otherwise ONNX Runtime would merge the part with its first
-   * computation, or compute it too early.
-   */
-  #copyAfter(value: Value, gradient: Value): Value {
-    const axes = gradient.shape.map((_, axis) => axis);
-    const bounds = [axes.map(() => 0), axes.map(() => 1), axes].map((each) => this.integers(each));
-    const first = this.node('Slice', [gradient, ...bounds], { shape: gradient.shape.map(() => 1) });
-    return this.node('Add', [value, this.node('Mul', [first, this.scalar(0)], first)], value);
-  }
-
   #accumulate(gradients: Map<Value, Value>, of: Value, gradient: Value): void {
     if (!isSameShape(of.shape, gradient.shape)) {
       throw new Error(
         `A gradient of shape [${gradient.shape.join(', ')}] reached a value of shape [${of.shape.join(', ')}].`,
       );
     }
-    const sum = gradients.get(of);
-    gradients.set(of, sum === undefined ? gradient : this.node('Add', [sum, gradient], of));
+    const known = gradients.get(of);
+    const sum = known === undefined ? gradient : this.node('Add', [known, gradient], of);
+    gradients.set(of, sum);
+    if (this.#wanted.has(of)) this.#unawaited.set(of, sum);
   }
 
   #noPath(): never {

@@ -57,7 +57,7 @@ export function decoder(config: ModelConfig, parameters: ParameterValues, inputs
       const attended = add(states, selfAttention(block, normalized(block, 'input_layernorm', states), inputs));
       return add(attended, feedForward(block, normalized(block, 'post_attention_layernorm', attended)));
     };
-    hidden = inputs.isRecomputed ? graph.recomputed(hidden, build) : build(hidden);
+    hidden = graph.endStage(inputs.isRecomputed ? graph.recomputed(hidden, build) : build(hidden));
   }
   return rmsNorm(hidden, parameter(parameters, 'model.norm.weight'), config.rmsNormEpsilon);
 }
