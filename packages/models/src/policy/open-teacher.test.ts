@@ -8,8 +8,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Backbone } from '@agentjet/core';
 import type { BackboneEntry } from '@agentjet/inputs';
 import { createConfig } from '@agentjet/inputs/testing';
+import type { JobEvent, JobListener } from '@agentjet/records';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { backbones } from '@agentjet/trainer/registrations';
+import { adamOptions } from '@agentjet/trainer/testing';
+import { openBackbone } from './open-backbone.js';
 import { openTeacher } from './open-teacher.js';
 import { requireSameVocabulary } from './same-vocabulary.js';
 import { bundledModelDirs } from '../sources/known-models.js';
@@ -31,13 +34,14 @@ function copyOf(file: string, change: (content: Readonly<Record<string, unknown>
 type Change = Parameters<typeof createConfig>[0];
 
 const chatTokenizer = await loadChatTokenizer(nano);
-const open = (config: Change, { needsTeacher = true, entry = backbones[0] as BackboneEntry } = {}) =>
+type Opening = { readonly needsTeacher?: boolean; readonly entry?: BackboneEntry; readonly emit?: JobListener };
+const open = (config: Change, { needsTeacher = true, entry = backbones[0], emit = () => undefined }: Opening = {}) =>
   openTeacher(createConfig(config), {
     algorithm: { name: 'distill', needsTeacher },
     backbone: entry,
     modelDir: nano,
     chatTokenizer,
-    emit: () => undefined,
+    emit,
   });
 
 const scoring = (more: object): BackboneEntry =>
@@ -69,6 +73,24 @@ describe('openTeacher', () => {
       { modelDir: nano, config: { lora: { rank: 0 }, rollout: { name: 'builtin' }, model: { path: nano } } },
     ]);
     expect(opened[0]).not.toHaveProperty('optimizer');
+  });
+
+  it.each([0, 16])('opens the teacher in the format of frozen weights with lora.rank %i', async (rank) => {
+    const change = { teacher: { model: 'nano' }, lora: { rank }, onnx: { frozenWeights: 'int8' } } as const;
+    const notices = (events: readonly JobEvent[]): readonly string[] =>
+      events.flatMap((event) => (event.type === 'notice' ? [event.message.split('(')[0] ?? ''] : []));
+    const [ofTeacher, ofStudent]: [JobEvent[], JobEvent[]] = [[], []];
+    const [entry] = backbones;
+    const teacher = await open(change, { emit: (event) => ofTeacher.push(event) });
+    const student = await openBackbone(entry, createConfig(change), {
+      emit: (event) => ofStudent.push(event),
+      modelDir: nano,
+      optimizer: adamOptions(1e-3),
+    });
+    expect(student.capabilities.repeatsSeed).toBe(rank === 0);
+    expect(notices(ofStudent)).toEqual(rank === 0 ? [] : ['The weights are in int8 ']);
+    expect(notices(ofTeacher)).toEqual(['The weights are in int8 ']);
+    await Promise.all([student.close(), teacher?.close?.()]);
   });
 
   it('refuses a backbone that cannot score token trees', async () => {

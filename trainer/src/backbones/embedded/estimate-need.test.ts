@@ -155,6 +155,12 @@ it('counts the weights and the forward pass of a teacher', () => {
   const teacher = taught?.parts.find(({ name }) => name === 'teacher')?.bytes ?? 0;
   expect(teacher).toBeGreaterThan(4 * 134e6);
   expect(sumParts(taught?.parts ?? []) - sumParts(alone?.parts ?? [])).toBeCloseTo(teacher, -3);
+  const stored = estimateEmbedded(
+    requestOf(shapes.nano, work, { teacher: shapes['135M'], section: { frozenWeights: 'int8' } }),
+  );
+  const ofStored = stored.parts.find(({ name }) => name === 'teacher')?.bytes ?? 0;
+  expect(ofStored).toBeLessThan(0.6 * teacher);
+  expect(sumParts(stored.parts) - ofStored).toBeCloseTo(sumParts(alone?.parts ?? []), -3);
   expect(taught?.stepSeconds).toBeGreaterThan(2 * (alone?.stepSeconds ?? Infinity));
   expect(taught?.numParameters).toBe(alone?.numParameters);
 });

@@ -104,7 +104,9 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
 /** Reads the teacher's shape. Its workload is the student's, because it scores the student's samples. */
 function readTeacher(model: JsonObject, request: NeedRequest): Teacher {
   const shape = readModelShape(model);
-  return { config: parseModelConfig(model), shape, workload: readWorkload(request, shape.contextLength) };
+  const format = formatOf(request.section['frozenWeights']);
+  const workload = readWorkload(request, shape.contextLength);
+  return { config: parseModelConfig(model), shape, workload, format, isAdapter: format !== 'float32' };
 }
 
 function largest(alternatives: readonly (readonly MemoryPart[])[]): readonly MemoryPart[] {
@@ -127,7 +129,7 @@ type Job = {
   readonly format: WeightFormat;
 };
 
-type Teacher = Pick<Job, 'config' | 'shape' | 'workload'>;
+type Teacher = Pick<Job, 'config' | 'shape' | 'workload' | 'isAdapter' | 'format'>;
 
 function formatOf(value: unknown): WeightFormat {
   return value === 'int8' || value === 'float16' ? value : 'float32';
@@ -194,7 +196,7 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
 /** Counts the bytes of a thread, of the weights, and of the values of a forward pass. */
 function teacherBytes(teacher: Teacher, tree: LargestTree): number {
   const { scoring } = activationBytes(teacher, tree);
-  return threadBytes + teacher.shape.numParameters * bytesPerFloat + scoring;
+  return threadBytes + storedBytes(parameterLayout(teacher.config), teacher.format) + scoring;
 }
 
 /**
@@ -222,10 +224,10 @@ function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
  * gradient.
  */
 function activationBytes(
-  job: Pick<Job, 'config' | 'workload'> & Partial<Pick<Job, 'isAdapter' | 'format'>>,
+  job: Pick<Job, 'config' | 'workload' | 'isAdapter' | 'format'>,
   { size, depth }: LargestTree,
 ): { readonly training: number; readonly scoring: number } {
-  const { config, workload, isAdapter = false, format = 'float32' } = job;
+  const { config, workload, isAdapter, format } = job;
   const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;
   const limits = microbatchLimits(config, { isAdapter });
   const { promptTokens, tasks } = workload;

@@ -17,18 +17,21 @@ export const onnx = defineBackbone({
     frozen_weights: setting(
       z.enum(['float32', 'float16', 'int8']),
       'float32',
-      'format of weights that no step changes: the model under an adapter (lora.rank above 0), or a model that only answers. float32 | float16: half the memory | int8: a quarter, and faster sampling, whose logprobs differ slightly from those in training',
+      'format of weights that no step changes: the model under an adapter (lora.rank above 0), a teacher, or a model that only answers. float32 | float16: half the memory | int8: a quarter, and faster sampling, whose logprobs differ slightly from those in training',
     ),
   }),
   freeOnResume: ['num_threads'],
   capabilities: embeddedCapabilities,
   loadEstimate: async () => (await import('./estimate-need.js')).estimateEmbedded,
-  async open({ numThreads, frozenWeights }, { config, modelDir, optimizer, notice }) {
-    const [{ createOnnxBackbone }, { readLora }] = await Promise.all([
+  async open({ numThreads, frozenWeights: ofFrozen }, { config, modelDir, optimizer, notice }) {
+    const [{ createOnnxBackbone }, { readLora }, { opensTeacher }] = await Promise.all([
       import('./create-onnx-backbone.js'),
       import('../lora-options.js'),
+      import('../needs/teacher-need.js'),
     ]);
     const lora = readLora(config);
+    const trainsAll = optimizer !== undefined && lora === undefined;
+    const frozenWeights = trainsAll && opensTeacher(config) ? 'float32' : ofFrozen;
     if (frozenWeights === 'int8') notice(int8Notice(optimizer !== undefined, config.trainerCommon));
     return createOnnxBackbone({
       modelDir,

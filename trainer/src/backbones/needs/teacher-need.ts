@@ -12,6 +12,11 @@ export function teacherParts(
   return [{ name: 'teacher', bytes: sumParts(parts) }];
 }
 
+/** Returns whether the run opens a second model on this machine that scores the samples. */
+export function opensTeacher({ teacher, trainerCommon }: NeedRequest['config']): boolean {
+  return trainerCommon.algorithm.useKlInReward || (teacher.model !== null && teacher.baseUrl === null);
+}
+
 type Seconds = Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'>;
 
 /** Adds the time of a teacher to the time of a step. A time that is not known stays unknown. */
