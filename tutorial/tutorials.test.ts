@@ -70,6 +70,7 @@ const trainedWithNano = [
   'two-players/two_players.yaml',
   'typed-tools/typed_tools.yaml',
   'typed-tools/typed_tools_strict.yaml',
+  'typed-tools/typed_tools_laptop.yaml',
 ];
 
 /** Their students, which nano teaches. */
