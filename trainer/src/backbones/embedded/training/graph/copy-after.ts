@@ -4,7 +4,7 @@ import { add, compare, toFloat } from './elementwise.js';
 import { reshape } from './reshape.js';
 import type { Value } from './value.js';
 
-/** Copies a value in a node that waits for the others: it adds 0, whatever their numbers are. It has no gradient. */
+/** Copies a value in a node that waits for the others. It adds 0, which does not depend on their numbers, and has no gradient. */
 export function copyAfter(value: Value, others: readonly Value[]): Value {
   const { graph } = value;
   if (others.length === 0) return value;
