@@ -51,6 +51,7 @@ export {
   type TaskReader,
   type TaskSource,
   type ToolResult,
+  type ToolServer,
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
 export type { Episode, ModelOptions, OpenAIEndpoint, Tuner } from '@agentjet/rollout';

@@ -10,6 +10,7 @@ export {
   type Session,
   type StepResult,
   type ToolResult,
+  type ToolServer,
 } from './environment/environment.js';
 export {
   defineEnvironment,

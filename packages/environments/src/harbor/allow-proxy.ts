@@ -1,24 +1,26 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, isIP, BlockList, type Socket } from 'node:net';
-import { lookup } from 'node:dns/promises';
-import { networkInterfaces } from 'node:os';
+import type { Socket } from 'node:net';
 import { pipeline, type Duplex } from 'node:stream';
 import { createHostFilter } from './allowed-hosts.js';
+import { createOutsideDial } from './dial-outside.js';
 
 /**
- * A proxy for HTTP and, with CONNECT, for everything else over TCP. It connects to the allowed hosts only, and never to
- * this machine. The box of the program has no network, so nothing passes it by.
+ * A proxy for HTTP and, with CONNECT, for everything else over TCP. It connects to any port of the allowed hosts, as Harbor
+ * does, and never to this machine. The box of the program has no network, so nothing passes it by.
  */
 export type AllowProxy = {
   readonly accept: (stream: Duplex) => void;
+  /** Connects as a program of the box could. Rejects if the host is not allowed. */
+  readonly dial: (host: string, port: number) => Promise<Duplex>;
   readonly close: () => void;
 };
 
 /** Connects to a host, or rejects. Tests give another one. */
 export type Dial = (host: string, port: number) => Promise<Socket>;
 
-export function createAllowProxy(hosts: readonly string[], dial: Dial = dialOutside): AllowProxy {
+export function createAllowProxy(hosts: readonly string[], given?: Dial): AllowProxy {
   const isAllowed = createHostFilter(hosts);
+  const dial = given ?? createOutsideDial(isAllowed);
   const open = new Set<Duplex>();
   let isClosed = false;
   const keep = <Stream extends Duplex>(stream: Stream): Stream => {
@@ -37,6 +39,11 @@ export function createAllowProxy(hosts: readonly string[], dial: Dial = dialOuts
   });
   return {
     accept: (stream) => void server.emit('connection', keep(stream)),
+    dial: async (host, port) => {
+      const reached = await reach(host, port);
+      if ('reason' in reached) throw new Error(reached.reason);
+      return reached;
+    },
     close: () => {
       isClosed = true;
       for (const stream of open) stream.destroy();
@@ -104,33 +111,4 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, reach: Re
   );
   answer.once('close', () => onward.destroy());
   asked.pipe(onward);
-}
-
-const dialMs = 30_000;
-
-/** Connects to another machine. Addresses of this one are refused, because they are not those of the box. */
-async function dialOutside(host: string, port: number): Promise<Socket> {
-  const name = host.replace(/^\[|\]$/g, '');
-  const addresses = isIP(name) === 0 ? (await lookup(name, { all: true })).map(({ address }) => address) : [name];
-  const own = ownAddresses();
-  const address = addresses.find((each) => !own.check(each, isIP(each) === 4 ? 'ipv4' : 'ipv6'));
-  if (address === undefined) throw new Error(`${host} is the machine that runs the episodes`);
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port, timeout: dialMs });
-    socket.once('connect', () => resolve(socket.setTimeout(0))).once('error', reject);
-    socket.once('timeout', () => socket.destroy(new Error(`${host} did not answer`)));
-  });
-}
-
-function ownAddresses(): BlockList {
-  const own = new BlockList();
-  own.addSubnet('127.0.0.0', 8, 'ipv4');
-  own.addSubnet('0.0.0.0', 8, 'ipv4');
-  own.addSubnet('169.254.0.0', 16, 'ipv4');
-  own.addAddress('::', 'ipv6');
-  own.addAddress('::1', 'ipv6');
-  own.addSubnet('fe80::', 10, 'ipv6');
-  for (const { address, family } of Object.values(networkInterfaces()).flatMap((each) => each ?? []))
-    own.addAddress(address, family === 'IPv4' ? 'ipv4' : 'ipv6');
-  return own;
 }

@@ -5,6 +5,7 @@ import { asOutage, engineSeconds, healthSecondsOf, openMachine, openSecondsOf } 
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import type { HarborStep } from './read-steps.js';
 import { readHarborTask, type HarborTask } from './read-task.js';
+import { toolServerSeconds } from './tool-servers.js';
 import { verifySecondsOf } from './verify.js';
 
 export type HarborOptions = HarborSettings & {
@@ -57,7 +58,7 @@ export function openHarbor(options: HarborOptions): Environment {
         await session.begin();
         return session;
       } catch (error) {
-        await opened.box.remove().catch(() => undefined);
+        await opened.box.remove().catch(() => undefined); // with its box, everything that the session began ends
         throw error;
       }
     },
@@ -95,9 +96,10 @@ function lifeOf(task: HarborTask, { lifeSeconds, countModelTime }: HarborOptions
 }
 
 /** The longest time in which the machine can be prepared for a step. */
-function prepareSecondsOf({ machine }: HarborTask, { name, hasSetup, healthcheck }: HarborStep): number {
-  if (name === null) return 0;
-  return (hasSetup ? machine.buildSeconds : 0) + healthSecondsOf(healthcheck) + engineSeconds;
+function prepareSecondsOf({ machine, toolServers }: HarborTask, { name, hasSetup, healthcheck }: HarborStep): number {
+  const servers = toolServers.length === 0 ? 0 : toolServerSeconds;
+  if (name === null) return servers;
+  return servers + (hasSetup ? machine.buildSeconds : 0) + healthSecondsOf(healthcheck) + engineSeconds;
 }
 
 function harborOf({ taskId, metadata }: Task): { readonly folder: string; readonly digest: string | undefined } {

@@ -14,6 +14,7 @@ import {
 } from '@agentjet/sandbox/boxes';
 import { afterAll, describe, expect, it } from 'vitest';
 import { absentEngine, harborSettings } from '../testing/harbor-settings.js';
+import { spawnTalk } from '../testing/spawn-talk.js';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import { readHarborTask } from './read-task.js';
 
@@ -67,6 +68,10 @@ class MemoryBox implements Box {
   isRunning = async (): Promise<boolean> => true;
   stop = async (): Promise<void> => void this.log.push('stop');
   restart = async (): Promise<void> => void this.log.push('restart');
+  talk: Box['talk'] = (command, options) => {
+    this.log.push(`talk ${options.user ?? '-'} ${options.cwd}`);
+    return spawnTalk(command, options);
+  };
   forward: Box['forward'] = async () => {
     throw new NoLanguage('unavailable', 'none');
   };
@@ -231,6 +236,38 @@ describe('a program in the box', () => {
     box.exec = () => new Promise(() => lose(broken));
     await expect(session.run({ command: ['a'] })).rejects.toThrow(EnvironmentOutage);
     await expect(session.connect({ baseUrl: 'u', apiKey: 'k', model: 'm' })).rejects.toThrow('has no openRoute');
+  });
+});
+
+describe('the tool servers of a task', () => {
+  const program = path.join(import.meta.dirname, '../../test-servers/counter-stdio.mjs');
+  const toml = `[agent]\nuser = "worker"\n[[environment.mcp_servers]]\nname = "notes"\ntransport = "stdio"
+    command = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(program)}]`;
+
+  it('run as the agent, and end before the verifier begins', async () => {
+    const box = new MemoryBox({ 'reward.txt': '1' });
+    const session = await openSession(box, toml);
+    await session.begin();
+    expect(box.log).toEqual(['network public', 'talk worker /app']);
+    expect(session.tools.map(({ name }) => name)).toContain('mcp__notes__act');
+    expect(await session.call('mcp__notes__act', { words: 'a' })).toMatchObject({ text: 'a at 1' });
+    await expect(session.call('mcp__notes__fly', {})).rejects.toThrow(/no tool "mcp__notes__fly"; .*mcp__notes__act/);
+    expect(await session.evaluate()).toMatchObject({ reward: 1 });
+    await expect(session.call('mcp__notes__act', { words: 'b' })).rejects.toThrow('is over');
+    await session.close();
+  });
+
+  it('are left to a program in the machine when it gets its model', async () => {
+    const box = new MemoryBox();
+    box.forward = async () => ({ port: 9, broken: new Promise(() => undefined), close: () => undefined });
+    const session = await openSession(box, toml);
+    await session.begin();
+    expect(session.toolServers).toMatchObject([{ name: 'notes', transport: 'stdio', command: process.execPath }]);
+    await session.call('mcp__notes__act', { words: 'a' });
+    const openRoute = () => ({ accept: () => undefined, close: () => undefined });
+    await session.connect({ baseUrl: 'u', apiKey: 'k', model: 'm', openRoute });
+    expect(await session.call('mcp__notes__act', { words: 'b' })).toMatchObject({ text: 'b at 1' });
+    await session.close();
   });
 });
 

@@ -1,4 +1,4 @@
-import { EnvironmentError, type Verdict } from '@agentjet/core';
+import { EnvironmentError, type ToolSpec, type Verdict } from '@agentjet/core';
 import type {
   Observation,
   OpenAIEndpoint,
@@ -7,16 +7,19 @@ import type {
   Session,
   StepResult,
   ToolResult,
+  ToolServer,
 } from '@agentjet/rollout/inputs';
 import type { Box, BoxHost } from '@agentjet/sandbox/boxes';
-import { asOutage, type HarborMachine } from './harbor-machine.js';
+import { asOutage, harborHostOf, type HarborMachine } from './harbor-machine.js';
 import { ModelRoutes } from './model-routes.js';
 import { enterNetwork, type PhaseNetwork } from './phase-network.js';
 import { prepareStep } from './prepare-step.js';
 import { meanOfSteps, toVerdict, type Rewards } from './read-reward.js';
 import type { HarborStep } from './read-steps.js';
 import type { HarborTask } from './read-task.js';
+import { resolveToolServer } from './read-tool-servers.js';
 import { runInBox } from './run-in-box.js';
+import { ToolServers } from './tool-servers.js';
 import { runTool, toolSpecs } from './tools.js';
 import { verify } from './verify.js';
 
@@ -37,7 +40,7 @@ export type HarborSettings = {
 /** The agent's work on one task, from the first command to the verdict. */
 export class HarborSession implements Session {
   readonly observation: Observation;
-  readonly tools = toolSpecs;
+  readonly toolServers: readonly ToolServer[];
   /** Scores the step that the agent has finished, and begins the next one. Only tasks with several steps have it. */
   readonly step?: () => Promise<StepResult>;
   readonly #engine: BoxHost;
@@ -53,6 +56,7 @@ export class HarborSession implements Session {
   #isDone = false;
   #routes: ModelRoutes;
   #network: PhaseNetwork | undefined;
+  #servers: ToolServers | undefined;
   #beganAt = performance.now();
   #spentMs = 0;
   #scoring: Promise<Rewards> | undefined;
@@ -73,7 +77,12 @@ export class HarborSession implements Session {
     this.#boxes = [machine.box];
     this.#routes = new ModelRoutes(machine.box, task.name);
     this.observation = observationOf(task, this.#step, machine);
+    this.toolServers = task.toolServers.map(resolveToolServer);
     if (this.#step.name !== null) this.step = () => this.#endStep();
+  }
+
+  get tools(): readonly ToolSpec[] {
+    return [...toolSpecs, ...(this.#servers?.tools ?? [])];
   }
 
   /** Prepares the machine for the present step. Called once, before the agent works. */
@@ -82,30 +91,51 @@ export class HarborSession implements Session {
     const { signal } = this.#over;
     if (step.name !== null) await prepareStep({ engine, task, step, machine, hadVerifier, signal });
     this.#network = await asOutage(engine.name, () => enterNetwork(machine.box, step.agent.network, task.name));
+    await this.#beginServers(this.#network);
     this.#beganAt = performance.now();
     this.#spentMs = 0;
+  }
+
+  async #beginServers({ env, dial }: PhaseNetwork): Promise<void> {
+    if (this.toolServers.length === 0) return;
+    const { box, workdir } = this.#machine;
+    const { signal } = this.#over;
+    const { user } = this.#step.agent;
+    const place = { box, workdir, user, env, dial, signal, host: harborHostOf(this.#task) };
+    this.#servers = new ToolServers(this.toolServers, place);
+    await this.#servers.begin();
   }
 
   call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
     const secondsLeft = this.#requireTime();
     const beganAt = performance.now();
     try {
-      const work = runTool(tool, args, {
-        ...this.#machine,
-        ...this.#settings,
-        user: this.#step.agent.user,
-        env: this.#network?.env ?? {},
-        secondsLeft,
-        signal: this.#over.signal,
-      });
+      const work = this.#run(tool, args, secondsLeft);
       return await asOutage(this.#engine.name, () => Promise.race([work, ...this.#broken()]));
     } finally {
       this.#spentMs += performance.now() - beganAt;
     }
   };
 
-  connect = (endpoint: OpenAIEndpoint): Promise<OpenAIEndpoint> => {
+  #run(tool: string, args: Readonly<Record<string, unknown>>, secondsLeft: number): Promise<ToolResult> {
+    const { commandSeconds, outputCharacters } = this.#settings;
+    if (this.#servers?.has(tool) === true)
+      return this.#servers.call(tool, args, { seconds: Math.min(commandSeconds, secondsLeft), outputCharacters });
+    return runTool(tool, args, {
+      ...this.#machine,
+      ...this.#settings,
+      toolNames: this.tools.map(({ name }) => name),
+      user: this.#step.agent.user,
+      env: this.#network?.env ?? {},
+      secondsLeft,
+      signal: this.#over.signal,
+    });
+  }
+
+  /** A program in the machine starts the tool servers itself, so those of an agent outside are ended. */
+  connect = async (endpoint: OpenAIEndpoint): Promise<OpenAIEndpoint> => {
     this.#requireTime();
+    await this.#servers?.close();
     return asOutage(this.#engine.name, () => this.#routes.open(endpoint));
   };
 
@@ -166,7 +196,7 @@ export class HarborSession implements Session {
   async #scoreStep(): Promise<Rewards> {
     const [task, step] = [this.#task, this.#step];
     const next = task.steps[task.steps.indexOf(step) + 1];
-    this.#leave();
+    await this.#leave();
     const rewards = await verify({
       engine: this.#engine,
       task,
@@ -189,11 +219,12 @@ export class HarborSession implements Session {
     return rewards;
   }
 
-  /** Takes the network and the models away from the agent. */
-  #leave(): void {
+  /** Takes the network, the models and the tool servers away from the agent. */
+  async #leave(): Promise<void> {
     this.#routes.close();
     this.#network?.close();
     this.#network = undefined;
+    await this.#servers?.close();
   }
 
   #broken(): readonly Promise<never>[] {
@@ -207,9 +238,9 @@ export class HarborSession implements Session {
 
   async #close(): Promise<void> {
     this.#over.abort(new EnvironmentError('closed', 'The session was closed.'));
-    this.#leave();
+    await this.#leave();
     await Promise.allSettled([this.#verdict, this.#scoring]); // they may still open boxes and networks
-    this.#leave();
+    await this.#leave();
     const removed = await Promise.allSettled(this.#boxes.map((box) => box.remove()));
     const failed = removed.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

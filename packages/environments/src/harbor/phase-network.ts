@@ -1,8 +1,10 @@
 import type { BoxNetwork, Box } from '@agentjet/sandbox/boxes';
-import { NoLanguage } from '@agentjet/sandbox/boxes';
+import { dialFromBox, NoLanguage } from '@agentjet/sandbox/boxes';
 import { EnvironmentError } from '@agentjet/core';
+import type { Dial } from '../mcp/fetch-over.js';
 import { createAllowProxy } from './allow-proxy.js';
 import type { HarborNetwork } from './read-machine.js';
+import { isLoopback } from './read-tool-servers.js';
 
 /** The network of one phase of a task. */
 export type PhaseNetwork = {
@@ -10,6 +12,8 @@ export type PhaseNetwork = {
   readonly env: Readonly<Record<string, string>>;
   /** Rejects with SandboxError if the way to the allowed hosts breaks. */
   readonly broken: Promise<never>;
+  /** Connects as a program of the box could. */
+  readonly dial: Dial;
   readonly close: () => void;
 };
 
@@ -19,7 +23,9 @@ export const boxNetworkOf = (network: HarborNetwork): BoxNetwork => (network ===
 /** Gives a box the network of a phase. */
 export async function enterNetwork(box: Box, network: HarborNetwork, taskName: string): Promise<PhaseNetwork> {
   await box.setNetwork(boxNetworkOf(network));
-  if (typeof network === 'string') return { env: {}, broken: new Promise(() => undefined), close: () => undefined };
+  const dialInside: Dial = (host, port) => dialFromBox(box, host, port);
+  if (typeof network === 'string')
+    return { env: {}, broken: new Promise(() => undefined), dial: dialInside, close: () => undefined };
   const proxy = createAllowProxy(network);
   const port = await box.forward(proxy.accept).catch((error: unknown) => {
     throw error instanceof NoLanguage ? notEnforced(taskName, error) : error;
@@ -35,7 +41,8 @@ export async function enterNetwork(box: Box, network: HarborNetwork, taskName: s
     port.close();
     proxy.close();
   };
-  return { env: proxyVariables(`http://127.0.0.1:${port.port}`), broken, close };
+  const dial: Dial = (host, to) => (isLoopback(host) ? dialInside(host, to) : proxy.dial(host, to));
+  return { env: proxyVariables(`http://127.0.0.1:${port.port}`), broken, dial, close };
 }
 
 /** Programs read these names in small or in capital letters. Node reads them only with NODE_USE_ENV_PROXY. */

@@ -55,8 +55,8 @@ function checkMachine(spec: EnvironmentToml, folder: string, refuse: Refuse): vo
   if ((spec.gpu_types?.length ?? 0) > 0)
     refuse(`${where}.gpu_types is ${spec.gpu_types?.join(', ')}. Boxes have no GPU.`);
   if (spec.tpu !== undefined && spec.tpu !== null) refuse(`${where}.tpu is set. Boxes have no TPU.`);
-  if (spec.mcp_servers.length > 0)
-    refuse(`${where}.mcp_servers has ${spec.mcp_servers.length} servers, which cannot be served yet.`);
+  if (where !== 'environment' && spec.mcp_servers.length > 0)
+    refuse(`${where}.mcp_servers has ${spec.mcp_servers.length} servers, but only agents have tools.`);
   for (const compose of ['docker-compose.yaml', 'docker-compose.yml', 'compose.yaml'])
     if (existsSync(path.join(folder, compose)))
       refuse(

@@ -6,6 +6,7 @@ import { afterAll, expect, it } from 'vitest';
 import { excludedBy } from './excluded-by.js';
 import { readHarborTask, withoutCanary } from './read-task.js';
 import { createHarborReader } from './reader.js';
+import { resolveToolServer } from './read-tool-servers.js';
 import { ignoredIn } from './task-files.js';
 import { resolveVariables } from './variables.js';
 
@@ -101,6 +102,32 @@ it('reads every key that it honours', async () => {
       },
     ],
     solutionEnv: { S: 't' },
+  });
+});
+
+const server = (lines: string): string => `[[environment.mcp_servers]]\nname = "m"\n${lines}`;
+
+it('reads the tool servers of a task, and fills in their headers later', async () => {
+  process.env['AJET_TEST_TOKEN'] = 'secret';
+  const servers = [
+    'transport = "stdio"\ncommand = "old"',
+    'url = "http://127.0.0.1:8000/sse"',
+    'transport = "stdio"\ncommand = "c"\nargs = ["a"]',
+  ].map(server);
+  const web = `[[environment.mcp_servers]]\nname = "w"\ntransport = "http"\nurl = "https://w.org/mcp"
+    headers = { Authorization = "Bearer \${AJET_TEST_TOKEN}", X-Version = "v\${AJET_ABSENT:-2}" }`;
+  const { toolServers } = await readHarborTask(writeTask(`${servers.join('\n')}\n${web}`));
+  expect(toolServers).toEqual([
+    { name: 'm', transport: 'stdio', command: 'c', args: ['a'] },
+    {
+      name: 'w',
+      transport: 'streamable-http',
+      url: 'https://w.org/mcp',
+      headers: { Authorization: 'Bearer ${AJET_TEST_TOKEN}', 'X-Version': 'v${AJET_ABSENT:-2}' },
+    },
+  ]);
+  expect(toolServers.map(resolveToolServer)[1]).toMatchObject({
+    headers: { Authorization: 'Bearer secret', 'X-Version': 'v2' },
   });
 });
 
@@ -214,7 +241,23 @@ it.each<[string, string, Record<string, string | null>?]>([
   ['environment.gpus is 1', '[environment]\ngpus = 1'],
   ['environment.gpu_types is H100', '[environment]\ngpu_types = ["H100"]'],
   ['environment.tpu is set', '[environment]\ntpu = { type = "v4", topology = "2x2" }'],
-  ['environment.mcp_servers has 1 servers', '[[environment.mcp_servers]]\nname = "m"\nurl = "http://m"'],
+  ['environment.mcp_servers "m" has the transport "sse" and the url null', server('')],
+  ['environment.mcp_servers "m" has the transport "stdio" and no command', server('transport = "stdio"')],
+  ['has the transport "streamable-http" and the url "m:1"', server('transport = "http"\nurl = "m:1"')],
+  ['environment.mcp_servers.0.transport is "tcp"', server('transport = "tcp"')],
+  ['has headers, which only', server('transport = "stdio"\ncommand = "c"\nheaders = { A = "b" }')],
+  [
+    'has the header Authorization with a credential',
+    server('url = "http://m"\nheaders = { Authorization = "Bearer x" }'),
+  ],
+  ['has the header X-A with a credential', server('url = "http://m"\nheaders = { X-A = "${MY_KEY:-x}" }')],
+  ['has the header X-A with a variable that is no', server('url = "http://m"\nheaders = { X-A = "${1}" }')],
+  ['needs the environment variable AJET_ABSENT for', server('url = "http://m"\nheaders = { X = "a ${AJET_ABSENT}" }')],
+  ['listens at m, which the agent', `[agent]\nnetwork_mode = "no-network"\n${server('url = "http://m"')}`],
+  [
+    'verifier.environment.mcp_servers has 1 servers, but only agents have tools',
+    '[[verifier.environment.mcp_servers]]\nname = "m"\nurl = "http://m"',
+  ],
   ['allowed_hosts has "http://a.b"', '[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["http://a.b"]'],
   ['allowed_hosts names a.b, but network_mode', '[agent]\nallowed_hosts = ["a.b"]'],
   ['verifier.environment.gpus is 2', '[verifier.environment]\ngpus = 2'],

@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, TaskError, toErrorMessage } from '@agentjet/core';
+import type { ToolServer } from '@agentjet/rollout/inputs';
 import { parse } from 'smol-toml';
 import { machineOf, type MachineSpec, type Refuse } from './read-machine.js';
 import { readSteps, type HarborStep } from './read-steps.js';
+import { checkReachable, readToolServers } from './read-tool-servers.js';
 import { refuseLinks, digestOf } from './task-files.js';
 import { taskFileSchema, type TaskToml } from './task-schema.js';
 import { missingVariables } from './variables.js';
@@ -20,6 +22,8 @@ export type HarborTask = {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly machine: MachineSpec;
   readonly skillsFolder: string | undefined;
+  /** Servers of the Model Context Protocol, with the variables of their headers not yet filled in. */
+  readonly toolServers: readonly ToolServer[];
   /** All steps work in one machine. */
   readonly steps: readonly [HarborStep, ...HarborStep[]];
   /** How the rewards of several steps become one: their mean, or those of the last step. */
@@ -38,7 +42,10 @@ export async function readHarborTask(folder: string): Promise<HarborTask> {
   for (const part of ['environment', 'tests', 'solution', 'steps'])
     if (existsSync(path.join(folder, part))) await refuseLinks(path.join(folder, part), folder);
   const machine = await machineOf(toml.environment, path.join(folder, 'environment'), refuse);
+  const toolServers = readToolServers(toml.environment.mcp_servers, refuse);
   const readText = async (file: string): Promise<string> => withoutCanary(await readRequired(file));
+  const steps = await readSteps({ toml, folder, machine, refuse, readText });
+  checkReachable(toolServers, steps, refuse);
   return {
     folder,
     name,
@@ -46,7 +53,8 @@ export async function readHarborTask(folder: string): Promise<HarborTask> {
     metadata: toml.metadata,
     machine,
     skillsFolder: toml.environment.skills_dir ?? undefined,
-    steps: await readSteps({ toml, folder, machine, refuse, readText }),
+    toolServers,
+    steps,
     joining: toml.multi_step_reward_strategy ?? 'mean',
     solutionEnv: toml.solution.env,
   };

@@ -26,6 +26,18 @@ const healthcheck = z.object({
 /** `512M`, `2G`, `100K`: the old way to write megabytes. */
 const size = z.string().regex(/^\s*\d+(\.\d+)?\s*[gmk]\s*$/i, 'a size such as 2G or 512M');
 
+const toolServer = z.object({
+  name: z.string().min(1),
+  transport: z
+    .enum(['stdio', 'sse', 'streamable-http', 'http'])
+    .default('sse')
+    .transform((name) => (name === 'http' ? 'streamable-http' : name)),
+  url: z.string().nullish(),
+  command: z.string().nullish(),
+  args: z.array(z.string()).default([]),
+  headers: variables.default({}),
+});
+
 const environment = z.object({
   ...network,
   build_timeout_sec: seconds.default(600),
@@ -39,7 +51,7 @@ const environment = z.object({
   gpus: z.int().min(0).nullish(),
   gpu_types: z.array(z.string()).nullish(),
   tpu: z.unknown().optional(),
-  mcp_servers: z.array(z.unknown()).default([]),
+  mcp_servers: z.array(toolServer).default([]),
   env: variables.default({}),
   skills_dir: z.string().nullish(),
   healthcheck: healthcheck.nullish(),
@@ -102,6 +114,7 @@ export const taskFileSchema = z.object({
 
 export type TaskToml = z.output<typeof taskFileSchema>;
 export type EnvironmentToml = z.output<typeof environment>;
+export type ToolServerToml = z.output<typeof toolServer>;
 export type NetworkToml = z.output<z.ZodObject<typeof network>>;
 export type VerifierToml = z.output<typeof verifier>;
 export type StepToml = z.output<typeof step>;

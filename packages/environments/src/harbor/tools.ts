@@ -7,6 +7,8 @@ import type { Box, ExecResult } from '@agentjet/sandbox/boxes';
 export type ToolPlace = {
   readonly box: Box;
   readonly shell: 'bash' | 'sh';
+  /** The tools of the agent, including those of servers, for messages. */
+  readonly toolNames: readonly string[];
   readonly user: string | number | undefined;
   readonly workdir: string;
   /** Variables of every command, in addition to those of the box. */
@@ -69,7 +71,7 @@ export async function runTool(tool: string, args: Args, place: ToolPlace): Promi
   if (tool === 'bash') return runBash(args, place);
   if (tool === 'read') return readText(args, place);
   if (tool === 'write') return writeText(args, place);
-  throw refused(`There is no tool "${tool}"; there are ${toolSpecs.map(({ name }) => name).join(', ')}.`);
+  throw refused(`There is no tool "${tool}"; there are ${place.toolNames.join(', ')}.`);
 }
 
 async function runBash(args: Args, place: ToolPlace): Promise<ToolResult> {

@@ -1,6 +1,6 @@
 import { TaskError } from '@agentjet/core';
 
-/** `${NAME}` and `${NAME:-instead}` in the variables of a task. */
+/** `${NAME}` and `${NAME:-instead}` in the variables of a task, and in the headers of its tool servers. */
 
 const template = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}$/s;
 
@@ -23,4 +23,25 @@ export function resolveVariables(variables: Readonly<Record<string, string>>): R
       return [key, name === undefined ? value : (process.env[name] ?? instead ?? '')];
     }),
   );
+}
+
+/** A value of a header may have several of them, with other text around. */
+const embedded = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/** Lists the variables that a text with embedded names needs and that this process does not have. */
+export function missingEmbedded(text: string): readonly string[] {
+  const names = [...text.matchAll(embedded)].filter(([, , instead]) => instead === undefined).map(([, name]) => name);
+  return names.filter((name) => name !== undefined && process.env[name] === undefined) as readonly string[];
+}
+
+/** Returns whether a text has a dollar sign with a brace that names no variable. */
+export const hasBadTemplate = (text: string): boolean => text.replace(embedded, ' ').includes('${');
+
+/** Fills in all names that a text has. */
+export const resolveEmbedded = (text: string): string =>
+  text.replace(embedded, (_all, name: string, instead: string | undefined) => process.env[name] ?? instead ?? '');
+
+/** Lists the names of a text, and what is taken instead of each. */
+export function listEmbedded(text: string): readonly { readonly name: string; readonly instead: string }[] {
+  return [...text.matchAll(embedded)].map(([, name = '', instead = '']) => ({ name, instead }));
 }

@@ -9,13 +9,17 @@ export type CheckedFetch = {
 /**
  * Creates a `fetch` for the SDK that checks answers, because the SDK accepts any size and any session id. It rejects or
  * cuts off an answer that is too large, too deep, or of another session, and calls `onRefused`, because the session
- * cannot continue. `live` contains the ids of all open sessions; this session is added to it.
+ * cannot continue. `live` contains the ids of all open sessions; this session is added to it. `send` sends the requests.
  */
-export function checkedFetch(live: Set<string>, onRefused: (error: unknown) => void): CheckedFetch {
+export function checkedFetch(
+  live: Set<string>,
+  onRefused: (error: unknown) => void,
+  send: typeof fetch = (url, init) => globalThis.fetch(url, init),
+): CheckedFetch {
   let own: string | undefined;
   const isForeign = (named: string): boolean => (own === undefined ? live.has(named) : named !== own);
   const ask: typeof fetch = async (url, init) => {
-    const response = await globalThis.fetch(url, init);
+    const response = await send(url, init);
     const named = response.headers.get('mcp-session-id');
     if (named !== null && isForeign(named)) {
       await response.body?.cancel();

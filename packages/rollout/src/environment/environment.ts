@@ -50,6 +50,8 @@ export interface Session {
   readonly observation: Observation;
   /** The tools for the agent. Empty in an environment that is used with `step`. */
   readonly tools: readonly ToolSpec[];
+  /** The servers of tools that programs inside of the environment can start or reach. Default: none. */
+  readonly toolServers?: readonly ToolServer[];
   step?(action: Action): Promise<StepResult>;
   call?(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>;
   /** Lets programs inside of the environment reach the endpoint, and returns the address that they use. */
@@ -95,6 +97,21 @@ export type ToolResult = {
   readonly isError?: boolean;
 };
 
+/** A server of the Model Context Protocol: a program, or an address. */
+export type ToolServer =
+  | {
+      readonly name: string;
+      readonly transport: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+    }
+  | {
+      readonly name: string;
+      readonly transport: 'sse' | 'streamable-http';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    };
+
 /** A program, such as a coding agent, that runs inside of an environment. */
 export type ProgramOrder = {
   readonly command: readonly string[];
@@ -115,7 +132,7 @@ export type ProgramResult = {
 
 /** A session from `tuner.openEnvironment`. It has every method, and it ends with its episode. */
 export type OpenSession = Required<
-  Pick<Session, 'observation' | 'tools' | 'step' | 'call' | 'connect' | 'run' | 'evaluate'>
+  Pick<Session, 'observation' | 'tools' | 'toolServers' | 'step' | 'call' | 'connect' | 'run' | 'evaluate'>
 > & {
   close(): Promise<void>;
 };

@@ -46,6 +46,7 @@ type Method = (typeof methods)[number];
 export class GuardedSession implements OpenSession {
   readonly observation: Observation;
   readonly tools: OpenSession['tools'];
+  readonly toolServers: OpenSession['toolServers'];
   readonly #session: Session;
   readonly #options: GuardOptions;
   #last: Promise<unknown> = Promise.resolve();
@@ -58,6 +59,7 @@ export class GuardedSession implements OpenSession {
     this.#options = options;
     this.observation = checkObservation(session.observation, options.name);
     this.tools = session.tools ?? [];
+    this.toolServers = session.toolServers ?? [];
   }
 
   /** The latest verdict of `evaluate`. Undefined if `evaluate` was not called after the last step. */

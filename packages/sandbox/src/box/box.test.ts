@@ -59,6 +59,28 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
     expect(output).toMatch(/^1\n2\n[\d\n]*\[\d+ characters are left out\][\d\n]*1999\n2000\n$/);
   });
 
+  it('talks to a command until it ends or is closed', async () => {
+    const { engine, calls } = scriptEngine(folder);
+    const box = await openBox(engine, options);
+    const talk = box.talk(shell('echo err >&2; while read -r a; do echo "$A $a"; done; exit 4'), {
+      user: 'worker',
+      env: { A: 'said' },
+      cwd: '/',
+    });
+    talk.stdin.write('one\n');
+    expect(String((await talk.stdout.take(1).toArray())[0])).toBe('said one\n');
+    expect(calls().at(-1)).toMatch(/^exec -i --user worker --workdir \/ --env A ajet-box-/);
+    const other = box.talk(shell('echo why >&2; exit 4'), {});
+    expect(await other.ended).toBe('why');
+    await other.close();
+    const sleeping = box.talk(['sleep', '60'], {});
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleeping.close();
+    expect(calls().at(-1)).toMatch(/^exec --user 0 ajet-box-\S+ \/bin\/sh -c kill -9 -\d+$/);
+    expect(await box.talk(['no-such-program'], {}).ended).toBe('no-such-program: not found');
+    await talk.close();
+  });
+
   it('does not wait for a program that the command leaves running', async () => {
     const box = await openBox(scriptEngine(folder).engine, options);
     expect(await box.exec(shell('sleep 0.5 & echo on'), limits)).toMatchObject({ status: 0, output: 'on\n' });

@@ -4,11 +4,21 @@ import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import { forgetImage } from './build-image.js';
 import { askEngine, callEngine, checkRoom, endClient, spawnClient, type BoxEngine } from './engine.js';
-import { envArguments, execInBox, hiddenOf, type ExecOptions, type ExecResult } from './exec-in-box.js';
+import {
+  endGroup,
+  envArguments,
+  execArguments,
+  execInBox,
+  hiddenOf,
+  newMark,
+  type ExecOptions,
+  type ExecResult,
+} from './exec-in-box.js';
 import { forwardPort, type ForwardedPort } from './forward-port.js';
 import { forwarderCommand } from './forwarders.js';
 import { labelArguments, ownLabels } from './labels.js';
 import { removeBox } from './remove-box.js';
+import { talkInBox, talkingScript, type BoxTalk, type TalkOptions } from './talk-in-box.js';
 
 /** A machine for one task: a container that lives across many commands. */
 
@@ -37,6 +47,8 @@ export type BoxOptions = {
 export interface Box {
   readonly name: string;
   exec(command: readonly string[], options: ExecOptions): Promise<ExecResult>;
+  /** Starts a command that the caller talks to over its standard input and output. */
+  talk(command: readonly string[], options: TalkOptions): BoxTalk;
   /**
    * Opens a free port of the loopback address inside of the box, and calls `accept` with each connection to it. Nothing
    * else of this machine can be reached through it. Rejects with NoLanguage if the image cannot run a forwarder.
@@ -125,6 +137,13 @@ class EngineBox implements Box {
       throw new SandboxError('failed', `The box ${this.name} ended while a command was running in it.`);
     checkRoom(this.#engine);
     return result;
+  }
+
+  talk(command: readonly string[], options: TalkOptions): BoxTalk {
+    const mark = newMark();
+    const args = execArguments(this.name, command, { ...options, hasInput: true, script: talkingScript, mark });
+    const client = spawnClient(this.#engine, args, { env: hiddenOf(options.env), hasInput: true });
+    return talkInBox(client, { mark, endGroup: (pid) => endGroup(this.#engine, this.name, pid) });
   }
 
   forward(accept: (stream: Duplex) => void): Promise<ForwardedPort> {

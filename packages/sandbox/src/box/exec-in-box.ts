@@ -57,12 +57,13 @@ export async function execInBox(
   const { stdin, signal } = options;
   signal?.throwIfAborted();
   const mark = newMark();
-  const client = spawnClient(engine, execArguments(box, command, options, mark), {
+  const hasInput = stdin !== undefined;
+  const client = spawnClient(engine, execArguments(box, command, { ...options, hasInput, script: reporting, mark }), {
     env: hiddenOf(options.env),
-    hasInput: stdin !== undefined,
+    hasInput,
   });
   feed(client.stdin, stdin);
-  return readResult(client, options, { mark, name: engine.name, endGroup: (pid) => killGroup(engine, box, pid) });
+  return readResult(client, options, { mark, name: engine.name, endGroup: (pid) => endGroup(engine, box, pid) });
 }
 
 /** Makes the beginning of every line of a report. */
@@ -118,22 +119,33 @@ export async function readResult(
   return { status: null, output: text, isOutOfTime: false, hasReported: false };
 }
 
-function execArguments(
+/** The arguments of `exec` for a shell that runs `script` around a command. */
+export function execArguments(
   box: string,
   command: readonly string[],
-  { user, cwd, env = {}, stdin }: ExecOptions,
-  mark: string,
+  {
+    user,
+    cwd,
+    env = {},
+    hasInput,
+    script,
+    mark,
+  }: Pick<ExecOptions, 'user' | 'cwd' | 'env'> & {
+    readonly hasInput: boolean;
+    readonly script: string;
+    readonly mark: string;
+  },
 ): readonly string[] {
   return [
     'exec',
-    ...(stdin === undefined ? [] : ['-i']),
+    ...(hasInput ? ['-i'] : []),
     ...(user === undefined ? [] : ['--user', String(user)]),
     ...(cwd === undefined ? [] : ['--workdir', '/']),
     ...envArguments(env),
     box,
     '/bin/sh',
     '-c',
-    reporting,
+    script,
     mark,
     cwd ?? '',
     ...command,
@@ -191,7 +203,7 @@ export function watchReport(mark: string): Report {
 }
 
 /** Ends the command and everything in its process group. The shell's own `kill` is used, so the image needs no program. */
-async function killGroup(engine: BoxEngine, box: string, pid: string): Promise<void> {
+export async function endGroup(engine: BoxEngine, box: string, pid: string): Promise<void> {
   const command = ['exec', '--user', '0', box, '/bin/sh', '-c', `kill -9 -${pid}`];
   await callEngine(engine, command, { seconds: startSeconds }).catch(() => undefined);
 }

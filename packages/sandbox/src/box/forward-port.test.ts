@@ -10,7 +10,8 @@ import { scriptEngine } from '../testing/scripted-engine.js';
 import { openBox } from './box-host.js';
 import { spawnClient } from './engine.js';
 import { forwardPort, NoLanguage } from './forward-port.js';
-import { forwarderCommand, type ForwarderLanguage } from './forwarders.js';
+import type { BoxLanguage } from './first-language.js';
+import { forwarderCommand } from './forwarders.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'forward-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,7 +24,7 @@ const echo = createServer((request, response) => {
 const accept = (stream: unknown): void => void echo.emit('connection', stream);
 
 /** Runs a forwarder on this machine in the place of a box. */
-function forward(language: ForwarderLanguage) {
+function forward(language: BoxLanguage) {
   const { engine } = scriptEngine(folder);
   const args = ['exec', '-i', 'box', ...forwarderCommand([language])];
   return forwardPort(spawnClient(engine, args, { hasInput: true }), accept);

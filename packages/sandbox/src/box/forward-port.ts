@@ -2,7 +2,7 @@ import { Duplex, type Writable } from 'node:stream';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import type { BoxClient } from './engine.js';
-import { noLanguage } from './forwarders.js';
+import { noLanguage } from './first-language.js';
 
 /** A port of the loopback address inside of a box. Its connections arrive here as streams, without any network. */
 export type ForwardedPort = {

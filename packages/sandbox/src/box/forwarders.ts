@@ -1,3 +1,5 @@
+import { inFirstLanguage, type BoxLanguage } from './first-language.js';
+
 /**
  * Programs that run inside of a box, in the languages that images have. Each listens on a free port of the box's own
  * loopback address and carries its connections over its standard input and output, in frames: the number of the
@@ -102,21 +104,6 @@ while (1) { for my $h ($all->can_read) {
 } }
 `;
 
-/** What the shell says on standard error if the image has none of the languages. */
-export const noLanguage = 'agentjet-no-language';
-
 /** A command that runs the first forwarder whose language the image has. `only` restricts them, for tests. */
-export function forwarderCommand(only: readonly ForwarderLanguage[] = ['python3', 'node', 'perl']): readonly string[] {
-  const sources: Readonly<Record<ForwarderLanguage, readonly [flag: string, source: string]>> = {
-    python3: ['-c', python],
-    node: ['-e', node],
-    perl: ['-e', perl],
-  };
-  const tries = only.map(
-    (name, index) => `if command -v ${name} >/dev/null; then exec ${name} ${sources[name][0]} "$${index + 1}"; fi`,
-  );
-  const script = [...tries, `echo ${noLanguage} >&2; exit 3`].join('; ');
-  return ['/bin/sh', '-c', script, 'forward', ...only.map((name) => sources[name][1])];
-}
-
-export type ForwarderLanguage = 'python3' | 'node' | 'perl';
+export const forwarderCommand = (only?: readonly BoxLanguage[]): readonly string[] =>
+  inFirstLanguage('forward', { python3: python, node, perl }, only && { only });

@@ -210,6 +210,8 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
       process.env['KUBERNETES_SERVICE_PORT'] = server.port;
       await expect(openBox(cluster, offline)).rejects.toThrow('although its network policy allows nothing');
       expect(pods.size).toBe(0);
+      writeFileSync(path.join(cluster.settings.toolsFolder ?? '', 'busybox-lost'), '2'); // a network loses connections
+      await expect(openBox(cluster, offline)).rejects.toThrow('although its network policy allows nothing');
       process.env['KUBERNETES_SERVICE_PORT'] = '1';
       const box = await openBox(cluster, offline);
       expect(policies.get(box.name)?.spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] });
@@ -219,7 +221,35 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
     } finally {
       process.env = before;
     }
-  }, 20_000);
+  }, 30_000);
+
+  it('is removed if the API server says that its pod is another one, and that pod remains', async () => {
+    const { box, pods, policies, on } = await startBox();
+    on(/^DELETE pods/, (response) => (failWith(response, 409, 'Precondition failed: UID'), true));
+    const pod = pods.get(box.name);
+    if (pod?.metadata !== undefined) pod.metadata.uid = 'another';
+    await box.remove();
+    expect([pods.size, policies.size]).toEqual([1, 1]);
+    const kept = await startBox();
+    kept.on(/^DELETE pods/, (response) => (failWith(response, 409, 'the object has been modified'), true));
+    await expect(kept.box.remove()).rejects.toThrow('409 the object has been modified');
+    const gone = await startBox();
+    gone.on(/^DELETE pods/, (response) => (gone.pods.clear(), failWith(response, 409, 'Precondition failed'), true));
+    await gone.box.remove();
+    expect(gone.policies.size).toBe(0);
+  });
+
+  it('talks to a command until it ends or is closed', async () => {
+    const { box } = await startBox();
+    const talk = box.talk(shell('echo err >&2; while read -r a; do echo "$A $a"; done'), {
+      env: { A: 'said' },
+      cwd: '/',
+    });
+    talk.stdin.write('one\n');
+    expect(String((await talk.stdout.take(1).toArray())[0])).toBe('said one\n');
+    await talk.close();
+    expect(await box.talk(shell('echo why >&2; exit 4'), {}).ended).toBe('why');
+  });
 
   it.each([
     ['ImagePullBackOff', 'Back-off pulling image'],

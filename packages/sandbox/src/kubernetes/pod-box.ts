@@ -5,6 +5,7 @@ import { endClient, type BoxClient } from '../box/engine.js';
 import { readResult, watchReport, type ExecOptions, type ExecResult } from '../box/exec-in-box.js';
 import { forwardPort, type ForwardedPort } from '../box/forward-port.js';
 import { forwarderCommand } from '../box/forwarders.js';
+import { talkInBox, type BoxTalk, type TalkOptions } from '../box/talk-in-box.js';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import { askCluster, findInCluster } from './ask-cluster.js';
@@ -20,6 +21,7 @@ import {
   offlineScript,
   packScript,
   scriptCommand,
+  talkScript,
   unpackScript,
   words,
 } from './pod-script.js';
@@ -71,6 +73,16 @@ export class PodBox implements Box {
     } catch (error) {
       if (signal?.aborted !== true) throw error;
     }
+  }
+
+  talk(command: readonly string[], options: TalkOptions): BoxTalk {
+    const { imageUser, env } = this.#identity;
+    const all = { ...options, user: options.user ?? imageUser, env: { ...env, ...options.env } };
+    const { script, mark } = talkScript(command, all);
+    return talkInBox(this.#start(script), {
+      mark,
+      endGroup: (pid) => this.#run(killGroupScript(pid), 'end a command'),
+    });
   }
 
   forward(accept: (stream: Duplex) => void): Promise<ForwardedPort> {

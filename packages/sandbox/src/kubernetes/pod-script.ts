@@ -1,4 +1,5 @@
 import { newMark, type ExecOptions } from '../box/exec-in-box.js';
+import type { TalkOptions } from '../box/talk-in-box.js';
 import { toolsFolderOf, type BoxCluster } from './cluster.js';
 
 /**
@@ -39,18 +40,29 @@ export type Reported = { readonly script: string; readonly mark: string };
  */
 export function execScript(
   command: readonly string[],
-  { cwd, env = {}, stdin, user }: Omit<ExecOptions, 'seconds' | 'outputCharacters'>,
+  { stdin, ...options }: TalkOptions & Pick<ExecOptions, 'stdin'>,
+): Reported {
+  const input = stdin === undefined ? 'run "$@" 2>&1 < /dev/null' : 'frames | run "$@" 2>&1';
+  return reportAround([frames, input], command, options);
+}
+
+/** Like `execScript`. The command has the rest of standard input, and its errors stay apart from its output. */
+export const talkScript = (command: readonly string[], options: TalkOptions): Reported =>
+  reportAround(['run "$@"'], command, options);
+
+function reportAround(
+  work: readonly string[],
+  command: readonly string[],
+  { cwd, env = {}, user }: TalkOptions,
 ): Reported {
   const mark = newMark();
-  const input = stdin === undefined ? 'run "$@" 2>&1 < /dev/null' : 'frames | run "$@" 2>&1';
   const script = [
     `mark=${mark}`,
-    frames,
     ...asUser(String(user ?? 0), env),
     `echo "$mark begins $$" >&2`,
     ...(cwd === undefined ? [] : [`cd ${words([cwd])} 2>/dev/null || cd /`]),
     `set -- ${words(command)}`,
-    input,
+    ...work,
     'echo "$mark ended $?" >&2',
   ];
   return { script: script.join('\n'), mark };
@@ -119,13 +131,19 @@ export const killAllScript = [
 /** Ends a process group, and fails if it has no process. */
 export const killGroupScript = (pid: string): string => `kill -9 -${pid}`;
 
-/** Fails with 1 if the box can reach the API server. */
+/**
+ * Fails with 1 if the box can reach the API server. One failed try proves nothing, because a network also loses
+ * connections, and a policy may take effect a little later. So three tries in succession must fail.
+ */
 export const offlineScript = [
   '"$0" --list | "$0" grep -qx nc || { echo "The tools of boxes have no nc." >&2; exit 2; }',
   '[ -n "$KUBERNETES_SERVICE_HOST" ] || { echo "The box does not know the address of the API server." >&2; exit 2; }',
-  'for try in 1 2 3 4 5 6 7 8 9 10; do',
-  '  "$0" nc -w 1 "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" < /dev/null > /dev/null 2>&1 || exit 0',
-  '  "$0" sleep 0.5',
+  'failed=0',
+  'for try in 1 2 3 4 5 6 7 8 9 10 11 12; do',
+  '  if "$0" nc -w 1 "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" < /dev/null > /dev/null 2>&1',
+  '  then failed=0; "$0" sleep 0.5',
+  '  else failed=$((failed + 1)); [ "$failed" -lt 3 ] || exit 0',
+  '  fi',
   'done',
   'exit 1',
 ].join('\n');

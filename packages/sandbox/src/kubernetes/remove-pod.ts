@@ -1,14 +1,21 @@
 import { ownPidSpace } from '@agentjet/core/processes';
 import { isOwnerGone, readOwner, type BoxOwner } from '../box/labels.js';
-import { askCluster, findInCluster } from './ask-cluster.js';
+import { askCluster, ClusterError, findInCluster } from './ask-cluster.js';
 import type { BoxCluster } from './cluster.js';
 import { boxLabel, ownerAnnotation } from './pod-spec.js';
 
-/** Removes a pod and its policy. Another pod that has got the same name remains. */
+/** Removes a pod and its policy. Another pod that has got the same name remains, with its policy. */
 export async function removePod(cluster: BoxCluster, name: string, uid?: string): Promise<void> {
   const { pods, namespace } = cluster;
   const body = { gracePeriodSeconds: 0, ...(uid !== undefined && { preconditions: { uid } }) };
-  await findInCluster('remove a box', () => pods.deleteNamespacedPod({ name, namespace, body }));
+  try {
+    await findInCluster('remove a box', () => pods.deleteNamespacedPod({ name, namespace, body }));
+  } catch (error) {
+    if (!(error instanceof ClusterError && error.status === 409)) throw error;
+    const found = await findInCluster('find a box', () => pods.readNamespacedPod({ name, namespace }));
+    if (found !== null && found.metadata?.uid === uid) throw error;
+    if (found !== null) return;
+  }
   await removePolicy(cluster, name);
 }
 

@@ -96,12 +96,15 @@ const tools = `#!/bin/sh
 case $1 in
 --list) echo nc;;
 sleep) exit 0;;
-nc) exec bash -c 'exec 3<>/dev/tcp/$0/$1' "$4" "$5";;
+nc)
+  lost=$(cat "$0-lost" 2>/dev/null || echo 0)
+  if [ "$lost" -gt 0 ]; then echo $((lost - 1)) > "$0-lost"; exit 1; fi
+  exec bash -c 'exec 3<>/dev/tcp/$0/$1' "$4" "$5";;
 *) exec "$@";;
 esac
 `;
 
-/** The programs of this machine take the place of busybox. */
+/** The programs of this machine take the place of busybox. The file `busybox-lost` says how many first connections fail. */
 function writeTools(folder: string): string {
   const program = path.join(folder, 'busybox');
   writeFileSync(program, tools);

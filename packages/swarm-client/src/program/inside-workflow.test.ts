@@ -61,3 +61,55 @@ it('runs the program once for each step of a task', async () => {
   ]);
   expect(output).toEqual({ metadata: { exit_code: 2, answer: '' } });
 });
+
+it('tells coding agents about the tool servers of their environment, and keeps headers out of files', async () => {
+  const endpointHost = { open: () => ({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'key', model: 'm' }) };
+  const { tuner } = openScriptedEpisode({ replies: [], endpointHost });
+  const orders: Order[] = [];
+  const session: Partial<Session> = {
+    observation: { text: 'Repair it.' },
+    toolServers: [
+      { name: 'notes', transport: 'stdio', command: 'notes', args: ['--all'] },
+      { name: 'web.1', transport: 'streamable-http', url: 'http://w/mcp', headers: { Authorization: 'Bearer secret' } },
+      { name: 'old', transport: 'sse', url: 'http://o/sse', headers: {} },
+    ],
+    connect: async (endpoint) => endpoint,
+    run: async (order) => {
+      orders.push(order);
+      return { status: 0, output: '', isOutOfTime: false };
+    },
+  };
+  const work = createInsideWorkflow({ command: 'agent', args: [] });
+  await work(task, { ...tuner, openEnvironment: async () => session as Session });
+  const [{ env = {}, files = {} } = { env: {}, files: {} }] = orders;
+  const variable = 'AJET_TOOL_SERVER_1_HEADER_0';
+  expect(env[variable]).toBe('Bearer secret');
+  expect(JSON.parse(files['/logs/agent/home/claude/.claude.json'] ?? '')).toEqual({
+    mcpServers: {
+      notes: { type: 'stdio', command: 'notes', args: ['--all'] },
+      'web.1': { type: 'http', url: 'http://w/mcp', headers: { Authorization: `\${${variable}}` } },
+      old: { type: 'sse', url: 'http://o/sse' },
+    },
+  });
+  expect(files['/logs/agent/home/codex/config.toml']).toContain(
+    [
+      '[mcp_servers."notes"]',
+      'command = "notes"',
+      'args = ["--all"]',
+      '[mcp_servers."web.1"]',
+      'url = "http://w/mcp"',
+      `env_http_headers = { "Authorization" = "${variable}" }`,
+      '[mcp_servers."old"]',
+      'url = "http://o/sse"',
+    ].join('\n'),
+  );
+  expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({
+    model: 'ajet/m',
+    mcp: {
+      notes: { type: 'local', command: ['notes', '--all'] },
+      'web.1': { type: 'remote', url: 'http://w/mcp', oauth: false, headers: { Authorization: 'Bearer secret' } },
+    },
+  });
+  expect(JSON.parse(env['AJET_TOOL_SERVERS'] ?? '')).toHaveLength(3);
+  expect(JSON.stringify(files)).not.toContain('secret');
+});

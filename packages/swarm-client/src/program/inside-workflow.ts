@@ -27,7 +27,9 @@ export function createInsideWorkflow({
     for (let present = task; ; ) {
       const endpoint = await session.connect(tuner.asOpenAIEndpoint({ agentName }));
       const written = describeTask(present, home);
-      const { variables, files } = programHome({ episodeId, attempt, task: present, written, endpoint, home });
+      const { toolServers } = session;
+      const episode = { episodeId, attempt, task: present, written, endpoint, home, toolServers };
+      const { variables, files } = programHome(episode);
       const given = fillArguments(args, present, written);
       const result = await session.run({ command: [command, ...given], env: variables, files });
       const next = hasSteps(session.observation) ? await session.step('') : { isDone: true };

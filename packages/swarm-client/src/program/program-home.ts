@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
 import type { OpenAIEndpoint } from '@agentjet/rollout';
+import type { ToolServer } from '@agentjet/rollout/inputs';
 import { taskVariables, type WrittenTask } from './task-arguments.js';
+import { toolServerSettings } from './tool-server-settings.js';
 
 export type ProgramEpisode = {
   readonly episodeId: string;
@@ -12,6 +14,8 @@ export type ProgramEpisode = {
   readonly endpoint: OpenAIEndpoint;
   /** A folder for this episode alone. It is removed afterwards. */
   readonly home: string;
+  /** The servers of tools that the program can start or reach. Default: none. */
+  readonly toolServers?: readonly ToolServer[];
 };
 
 /** What a program is given: environment variables, and files in its home folder by their absolute paths. */
@@ -24,7 +28,17 @@ export type ProgramHome = {
  * The address and key of the program's model, as the clients of OpenAI and Anthropic expect them, and the task. Codex and
  * OpenCode also need configuration, as a file or a string.
  */
-export function programHome({ episodeId, attempt, task, written, endpoint, home }: ProgramEpisode): ProgramHome {
+export function programHome({
+  episodeId,
+  attempt,
+  task,
+  written,
+  endpoint,
+  home,
+  toolServers = [],
+}: ProgramEpisode): ProgramHome {
+  const servers = toolServerSettings(toolServers);
+  const claude = path.join(home, 'claude');
   const { baseUrl, apiKey, model } = endpoint;
   const root = baseUrl.replace(/\/v1$/, '');
   const codex = path.join(home, 'codex');
@@ -44,22 +58,24 @@ export function programHome({ episodeId, attempt, task, written, endpoint, home 
     DISABLE_TELEMETRY: '1',
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    CLAUDE_CONFIG_DIR: path.join(home, 'claude'),
+    CLAUDE_CONFIG_DIR: claude,
     // By default, OpenCode would keep the sessions of all episodes in one database and read the user's settings.
     XDG_CONFIG_HOME: path.join(home, 'config'),
     XDG_DATA_HOME: path.join(home, 'data'),
     XDG_STATE_HOME: path.join(home, 'state'),
     CODEX_HOME: codex,
-    OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodeConfig(endpoint)),
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...openCodeConfig(endpoint), ...(servers && { mcp: servers.openCode }) }),
     AJET_EPISODE_ID: episodeId,
     AJET_ATTEMPT: String(attempt),
     ...taskVariables(task, written),
     AJET_HOME: home,
+    ...servers?.variables,
   };
   const files = {
     [written.queryFile]: task.mainQuery,
     [written.taskFile]: written.json,
-    [path.join(codex, 'config.toml')]: codexConfig(endpoint),
+    [path.join(codex, 'config.toml')]: codexConfig(endpoint) + (servers?.codex ?? ''),
+    ...(servers && { [path.join(claude, '.claude.json')]: servers.claude }),
   };
   return { variables, files };
 }

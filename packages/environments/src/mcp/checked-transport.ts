@@ -1,4 +1,3 @@
-import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { requireShallow, tooLarge } from '../http/answer-check.js';
 
@@ -6,10 +5,10 @@ import { requireShallow, tooLarge } from '../http/answer-check.js';
 export const mostLineBytes = 10 * 2 ** 20;
 
 /**
- * Checks messages of the SDK's transport, which accepts lists of any depth and only closes the connection if a line is
+ * Checks messages of a program, because the SDK accepts lists of any depth and only closes the connection if a line is
  * too long. Such an answer is not passed on. `onRefused` is called instead, because the session cannot continue.
  */
-export function checkedStdio(inner: StdioClientTransport, onRefused: (error: unknown) => void): Transport {
+export function checkedTransport(inner: Transport, onRefused: (error: unknown) => void): Transport {
   const checked: Transport = {
     start: () => {
       inner.onmessage = (message) => {
