@@ -119,7 +119,7 @@ async function compareWithHarbor(report: BenchOptions['report']) {
 async function attackAll(report: BenchOptions['report']) {
   const outcomes: Record<string, AttackModes> = {};
   for (const name of listAttacks()) {
-    const modes = await tryAttack(readFileSync(path.join(attacksFolder, name), 'utf8'));
+    const modes = await tryAttack(name, readFileSync(path.join(attacksFolder, name), 'utf8'));
     outcomes[name] = modes;
     const paidIn = Object.entries(modes).flatMap(([mode, { isPaid }]) => (isPaid ? [mode] : []));
     report(`attack ${name}: paid ${paidIn.join(', ') || 'never'}`);

@@ -3,5 +3,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { tryAttack } from './attack.js';
 
-for (const file of process.argv.slice(2))
-  console.log(path.basename(file), JSON.stringify(await tryAttack(readFileSync(file, 'utf8')), null, 1));
+for (const file of process.argv.slice(2)) {
+  const name = path.basename(file);
+  console.log(name, JSON.stringify(await tryAttack(name, readFileSync(file, 'utf8')), null, 1));
+}
+process.exit(0);
