@@ -107,9 +107,7 @@ function newServer(): McpServer {
   return server;
 }
 
-async function listen(
-  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<Server> {
+async function listen(answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>): Promise<Server> {
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return server;
