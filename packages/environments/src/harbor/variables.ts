@@ -28,20 +28,20 @@ export function resolveVariables(variables: Readonly<Record<string, string>>): R
 /** A value of a header may have several of them, with other text around. */
 const embedded = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-/** Lists the variables that a text with embedded names needs and that this process does not have. */
+/** Lists the variables that a string with embedded names needs and that this process does not have. */
 export function missingEmbedded(text: string): readonly string[] {
   const names = [...text.matchAll(embedded)].filter(([, , instead]) => instead === undefined).map(([, name]) => name);
   return names.filter((name) => name !== undefined && process.env[name] === undefined) as readonly string[];
 }
 
-/** Returns whether a text has a dollar sign with a brace that names no variable. */
+/** Returns whether a string has a dollar sign with a brace that names no variable. */
 export const hasBadTemplate = (text: string): boolean => text.replace(embedded, ' ').includes('${');
 
-/** Fills in all names that a text has. */
+/** Fills in all names that a string has. */
 export const resolveEmbedded = (text: string): string =>
   text.replace(embedded, (_all, name: string, instead: string | undefined) => process.env[name] ?? instead ?? '');
 
-/** Lists the names of a text, and what is taken instead of each. */
+/** Lists the names of a string, and what is taken instead of each. */
 export function listEmbedded(text: string): readonly { readonly name: string; readonly instead: string }[] {
   return [...text.matchAll(embedded)].map(([, name = '', instead = '']) => ({ name, instead }));
 }

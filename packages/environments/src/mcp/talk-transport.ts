@@ -16,7 +16,7 @@ export function talkTransport(
   let talk: BoxTalk | undefined;
   let isClosed = false;
   const fail = (error: unknown): void => transport.onerror?.(error instanceof Error ? error : new Error(String(error)));
-  /** Returns false at the end. A line that is no message is skipped. */
+  /** Returns false at the end. A line that is not a message is skipped. */
   const readOne = (): boolean => {
     try {
       const message = lines.readMessage();

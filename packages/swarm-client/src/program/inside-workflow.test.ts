@@ -62,7 +62,7 @@ it('runs the program once for each step of a task', async () => {
   expect(output).toEqual({ metadata: { exit_code: 2, answer: '' } });
 });
 
-it('tells coding agents about the tool servers of their environment, and keeps headers out of files', async () => {
+it('configures the tool servers of an environment for coding agents, and keeps headers out of files', async () => {
   const endpointHost = { open: () => ({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'key', model: 'm' }) };
   const { tuner } = openScriptedEpisode({ replies: [], endpointHost });
   const orders: Order[] = [];

@@ -1,6 +1,6 @@
 import type { ToolServer } from '@agentjet/rollout/inputs';
 
-/** How coding agents are told about the tool servers of their environment. */
+/** How coding agents learn of the tool servers of their environment. */
 export type ToolServerSettings = {
   /** The values of headers, so that no file has them, and all servers as JSON for any other program. */
   readonly variables: Readonly<Record<string, string>>;

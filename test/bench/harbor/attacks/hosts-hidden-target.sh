@@ -1,4 +1,4 @@
-# Hides the target behind another one: user names, headers, a second request, and half a tunnel.
+# Writes the target so that the proxy may read another one: user names, headers, a second request, and half a tunnel.
 # The machine that runs the episodes serves the secret at PORT. A box must not reach it, even if every address is allowed.
 proxy=${http_proxy#http://}
 read_secret() { timeout 5 grep -a -o -m 1 "vault-[0-9]*"; }
