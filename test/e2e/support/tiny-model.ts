@@ -55,12 +55,13 @@ export async function writeTinyModel(
   dir: string,
   family: TemplateFamily = 'chatml',
   contextLength = 512,
+  seed = 7,
 ): Promise<string> {
   const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles(family);
   const { added_tokens: added } = tokenizerJson as { added_tokens: readonly { id: number; content: string }[] };
   const vocabSize = Math.max(...added.map(({ id }) => id)) + 1;
   const turnEnd = added.find(({ content }) => content === '<|im_end|>')?.id ?? 0;
-  const random = createRandom(7);
+  const random = createRandom(seed);
   const fill = (name: string, size: number): Float32Array =>
     Float32Array.from({ length: size }, () => (name.endsWith('norm.weight') ? 1 : (random.next() - 0.5) * 0.4));
   const tensors = listShapes(vocabSize).map(([name, dims]) => ({
