@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import type { ChatModel } from '@agentjet/core';
+import { type ChatModel, sha256 } from '@agentjet/core';
 import type { StreamListeners } from './answer.js';
 import { ApiError, toApiError } from './api-error.js';
 import { markRequest, toCallMark } from './call-mark.js';
@@ -77,8 +76,7 @@ function openCall(
   const sent: unknown = JSON.parse(text);
   const body = complete === undefined ? sent : complete(sent, url);
   const key = headers.get('idempotency-key');
-  if (key !== null && !key.startsWith(sdksOwn))
-    claimKey(keyed, key, createHash('sha256').update(`${url.pathname}\n${text}`).digest('base64url'));
+  if (key !== null && !key.startsWith(sdksOwn)) claimKey(keyed, key, sha256(`${url.pathname}\n${text}`, 'base64url'));
   const mark = toCallMark(protocol, headers, body);
   const left = followSignal(init.signal);
   const cancel = (reason: string): void => left.abort(new Error(reason));

@@ -96,3 +96,31 @@ const othersCodes: ReadonlySet<string> = new Set([
 export function isAgentsFailure({ code, outage }: { readonly code: string; readonly outage?: unknown }): boolean {
   return outage === undefined && !othersCodes.has(code);
 }
+
+/** Returns the code of an error, such as ENOENT of the file system. Undefined if there is none. */
+export function codeOfError(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Whether a file cannot be written because the disk, or the quota of the user, is full. */
+export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOfError(error) ?? '');
+
+/** Returns the code and the reason for an error of writing to a cache. The reason continues with the repair. */
+export function explainCacheError(error: unknown): { readonly code: string; readonly reason: string } {
+  if (isDiskFull(error)) return { code: 'disk_full', reason: 'the disk is full. Free some space' };
+  return { code: 'cache_unwritable', reason: `${toErrorMessage(error)}. Make it writable` };
+}
+
+const listenReasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there. End that one, or give another --port',
+  EACCES: 'this user may not listen there. Give a --port of 1024 or above',
+  EADDRNOTAVAIL: 'this machine does not have the address. Correct --host',
+  ENOTFOUND: 'there is no such name. Correct --host',
+};
+
+/** Returns the error of a server that cannot listen at an address, with the repair. */
+export function toListenError(cause: unknown, address: string): ConfigError {
+  const reason = listenReasons[codeOfError(cause) ?? ''] ?? toErrorMessage(cause);
+  return new ConfigError('cannot_listen', `The server cannot listen at ${address}: ${reason}.`, { cause });
+}

@@ -57,14 +57,18 @@ export {
   abortedByCaller,
   AgentJetError,
   BackboneError,
+  codeOfError,
   ConfigError,
   EngineError,
   EnvironmentError,
   EnvironmentOutage,
+  explainCacheError,
+  isDiskFull,
   JudgeError,
   Outage,
   TaskError,
   toErrorMessage,
+  toListenError,
   WorkflowError,
 } from './errors.js';
 export {
@@ -85,9 +89,19 @@ export {
 export { makeFolders, replaceFile } from './files.js';
 export { isReward, maxReward, rewardRange } from './limits.js';
 export { requestLimits } from './limits.js';
-export { createRandom, deriveSeed, type Random } from './random.js';
-export { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './schedule/draws.js';
+export {
+  createRandom,
+  deriveSeed,
+  type Random,
+  drawName,
+  drawPrefix,
+  evaluationSeed,
+  passOrder,
+  passSeed,
+  placeSeed,
+} from './random.js';
 export { shuffleIndices } from './random.js';
+export { sha256 } from './sha256.js';
 export { rejectOnAbort } from './reject-on-abort.js';
 export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';
 export { defineBackbone, type BackboneParts, type BackboneRegistration } from './registrations.js';

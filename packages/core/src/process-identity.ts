@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { codeOfError } from './errors.js';
 
 /** A process of this machine or of another one, so that a later process can find out whether it is alive. */
 export type ProcessIdentity = {
@@ -26,7 +27,7 @@ export function isProcessAlive({ pid, started }: Pick<ProcessIdentity, 'pid' | '
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOfError(error) === 'EPERM';
   }
 }
 

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject, parseJsonObject, replaceFile, TaskError, type Task } from '@agentjet/core';
+import { isJsonObject, parseJsonObject, replaceFile, TaskError, type Task, sha256 } from '@agentjet/core';
 import { createSplitReader, once, openFiles, tellProgress, type Fields, type SideRows } from '@agentjet/data/tables';
 import { openEmbedder, openModelClient, systemModelHost, type ModelHost } from '@agentjet/model-client';
 import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
@@ -122,7 +121,7 @@ function keyOf(options: GenerationOptions, wanted: Wanted, count: number): strin
     wanted,
     ...meaning,
   ];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+  return sha256(JSON.stringify(parts)).slice(0, 16);
 }
 
 type Job = Wanted & { readonly options: GenerationOptions; readonly count: number };

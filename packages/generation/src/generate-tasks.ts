@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { deriveSeed, type Task } from '@agentjet/core';
+import { deriveSeed, type Task, sha256 } from '@agentjet/core';
 import { NearDuplicates } from '@agentjet/data/tables';
 import { ModelRefusal, readStrings, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
 import type { DroppedTasks } from '@agentjet/rollout/inputs';
@@ -178,10 +177,7 @@ function keep(collected: Collected, source: Source, { proposal, fault }: Outcome
     return collected.drop(fault ?? 'no answer', proposal?.question ?? source.idPrefix);
   if (!collected.isNew(proposal.question)) return collected.drop('it repeats an earlier question', proposal.question);
   const { question, answer, evidence } = proposal;
-  const hash = createHash('sha256')
-    .update(JSON.stringify([source.metadata, question]))
-    .digest('hex')
-    .slice(0, 12);
+  const hash = sha256(JSON.stringify([source.metadata, question])).slice(0, 12);
   collected.tasks.push({
     taskId: `${source.idPrefix}/${hash}`,
     mainQuery: question,

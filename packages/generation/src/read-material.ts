@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { ConfigError, TaskError } from '@agentjet/core';
+import { ConfigError, TaskError, sha256 } from '@agentjet/core';
 import { findFiles, TaskFile, type Fields } from '@agentjet/data/tables';
 import type { AnsweredQuestion } from './questions.js';
 import { readDocument } from './documents/read-document.js';
@@ -57,7 +57,7 @@ async function readDocuments(
   const documents = new Map<string, Document>();
   for (const file of files) {
     const text = await readDocument(file);
-    const sum = createHash('sha256').update(text).digest('hex');
+    const sum = sha256(text);
     if (documents.has(sum)) onNotice(`${file} has the same text as ${documents.get(sum)?.name}, and is left out.`);
     else documents.set(sum, { name: path.basename(file), text });
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '@agentjet/core';
 
 /** A part of a document, about which the model writes questions. */
 export type Chunk = {
@@ -29,7 +29,7 @@ export function splitChunks(document: string, text: string, chunkSize: number): 
   return parts
     .map((each) => each.trim())
     .filter((each) => (each.match(/\p{L}/gu)?.length ?? 0) >= leastLetters)
-    .map((each, at) => ({ text: each, document, at, sha256: createHash('sha256').update(each).digest('hex') }));
+    .map((each, at) => ({ text: each, document, at, sha256: sha256(each) }));
 }
 
 function* sentencesOf(text: string, most: number): Generator<string> {

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readFile, realpath, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { BackboneError, parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { BackboneError, parseJsonObject, sha256 as sumOf, explainCacheError } from '@agentjet/core';
 import { modelSourceFile, writeDirAtomically } from '@agentjet/run-folder';
 import { planConversion, type Conversion } from './convert-gguf.js';
 import type { GgufSource, WheelName } from './model-source.js';
@@ -139,10 +139,9 @@ async function refuseFullDisk(cacheDir: string, { numBytes }: Conversion): Promi
 }
 
 function diskError(dir: string, error: unknown): BackboneError {
-  const isFull = error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
-  const reason = isFull ? 'the disk is full. Free some space' : `${toErrorMessage(error)}. Make it writable`;
+  const { code, reason } = explainCacheError(error);
   return new BackboneError(
-    isFull ? 'disk_full' : 'cache_unwritable',
+    code,
     `Cannot write ${dir}: ${reason}, or name another folder with XDG_CACHE_HOME. Nothing of it is kept.`,
     { cause: error },
   );
@@ -151,10 +150,7 @@ function diskError(dir: string, error: unknown): BackboneError {
 /** Returns the SHA-256 of a file. It is computed again only if the file's size or date has changed. */
 async function sumOnce(file: string, cacheDir: string): Promise<string> {
   const { size, mtimeMs } = await stat(file);
-  const place = createHash('sha256')
-    .update(await realpath(file))
-    .digest('hex')
-    .slice(0, 32);
+  const place = sumOf(await realpath(file)).slice(0, 32);
   const card = path.join(cacheDir, 'sums', `${place}.json`);
   const known = parseJsonObject(await readFile(card, 'utf8').catch(() => ''));
   const { sha256: kept } = known ?? {};

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { sha256 } from '@agentjet/core';
 
 /**
  * The SHA-256 of each file that a configuration names. The key is the name in the configuration,
@@ -22,7 +22,7 @@ export function hashCode(config: object): CodeHashes {
     references.flatMap((reference) => {
       const file = reference.slice(0, reference.lastIndexOf('->'));
       if (!existsSync(file)) return [];
-      return [[reference, createHash('sha256').update(readFileSync(file)).digest('hex')] as const];
+      return [[reference, sha256(readFileSync(file))] as const];
     }),
   );
 }

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readFile, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
+import { isJsonObject, parseJsonObject, type JsonObject, sha256, codeOfError } from '@agentjet/core';
 
 /**
  * Keeps answers on disk, one JSON object per line, by the hash of the whole question. If a kill truncated the last
@@ -23,7 +22,7 @@ export class AnswerCache<Answer extends object> {
   ): Promise<AnswerCache<Kept>> {
     await mkdir(path.dirname(file), { recursive: true });
     const text = await readFile(file, 'utf8').catch((error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+      if (codeOfError(error) === 'ENOENT') return '';
       throw error;
     });
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
@@ -54,7 +53,7 @@ export class AnswerCache<Answer extends object> {
  * questions have the same key.
  */
 export function keyOf(question: object): string {
-  return createHash('sha256').update(canonical(question)).digest('hex');
+  return sha256(canonical(question));
 }
 
 function canonical(value: unknown): string {

@@ -1,4 +1,4 @@
-import { parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { parseJsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
 import { StreamStop } from './delta-outlet.js';
 import type { ModelHost } from './host.js';
 import { Leash, type TimeLimit } from './leash.js';
@@ -120,6 +120,6 @@ function causeOf(error: unknown): string {
  * message.
  */
 function codeOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = codeOfError(cause) ?? '';
   return code === '' || toErrorMessage(cause).includes(code) ? '' : `${code} `;
 }

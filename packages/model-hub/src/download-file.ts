@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { BackboneError, explainCacheError } from '@agentjet/core';
 import { claimWriting, releaseWriting } from '@agentjet/run-folder';
 import { isPresent } from './cached-model.js';
 import { openContent, pauseAfter, type HubClient } from './hub-client.js';
@@ -188,11 +188,9 @@ function sumError(file: string, what: string): BackboneError {
 }
 
 function diskError(blob: string, error: unknown): BackboneError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  const reason = isFull ? 'the disk is full. Free some space' : `${toErrorMessage(error)}. Make it writable`;
+  const { code, reason } = explainCacheError(error);
   return new BackboneError(
-    isFull ? 'disk_full' : 'cache_unwritable',
+    code,
     `Cannot write ${blob}: ${reason}, or name another folder with HF_HOME. The downloaded bytes are kept.`,
     { cause: error },
   );

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, codeOfError } from '@agentjet/core';
 import { isPresent, type CacheFolder } from './cached-model.js';
 import { downloadFile } from './download-file.js';
 import type { HubClient, HubModel } from './hub-client.js';
@@ -80,7 +80,7 @@ async function linkIntoSnapshot(blob: string, file: string): Promise<void> {
     await symlink(path.relative(path.dirname(file), blob), file);
   } catch (error) {
     if (await isPresent(file)) return;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOfError(error) ?? '';
     if (['EPERM', 'ENOSYS', 'ENOTSUP'].includes(code)) return copyFile(blob, file);
     if (code !== 'EEXIST') throw error;
     await rm(file, { force: true }); // this was a link to a blob that was removed

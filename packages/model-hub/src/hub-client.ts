@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackboneError, isJsonObject, parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { BackboneError, isJsonObject, parseJsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
 import type { HubSettings } from './hub-settings.js';
 import type { HubFile } from './model-files.js';
 import { nounOf, showModelName, type ModelName } from './model-name.js';
@@ -208,7 +208,7 @@ function unreachable({ settings }: HubClient, name: ModelName, reason: string, c
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && cause.name === 'TimeoutError') return 'it does not answer';
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = codeOfError(cause) ?? '';
   const words: Readonly<Record<string, string>> = {
     ENOTFOUND: 'its name cannot be resolved',
     EAI_AGAIN: 'its name cannot be resolved',

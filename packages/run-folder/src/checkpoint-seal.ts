@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject, parseJsonObject, tellOlderFormat, type JsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, parseJsonObject, tellOlderFormat, type JsonObject, sha256 } from '@agentjet/core';
 import { findChangedFile, isSum, sumFiles, type FileSums } from './file-sums.js';
 import { readRegularFile } from './read-regular-file.js';
 
@@ -12,7 +11,7 @@ import { readRegularFile } from './read-regular-file.js';
 
 export const stateFile = 'state.json';
 
-const sumOf = (body: JsonObject): string => createHash('sha256').update(JSON.stringify(body)).digest('hex');
+const sumOf = (body: JsonObject): string => sha256(JSON.stringify(body));
 
 /**
  * Writes the seal of a checkpoint. If a weight is not finite, writes no seal and throws BackboneError

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { BackboneError, toErrorMessage, codeOfError } from '@agentjet/core';
 
 /** Reasons and repairs by error code. `elsewhere` names what the user can choose instead. */
 const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
@@ -19,8 +19,7 @@ const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
 
 /** Returns `Cannot write <path>: <why and what to do>` for the error of a file operation. */
 export function describeFileError(file: string, thrown: unknown, elsewhere = 'another experiment_dir'): string {
-  const code = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
-  return `Cannot write ${file}: ${reasons[code]?.(elsewhere) ?? toErrorMessage(thrown)}.`;
+  return `Cannot write ${file}: ${reasons[codeOfError(thrown) ?? '']?.(elsewhere) ?? toErrorMessage(thrown)}.`;
 }
 
 /** Runs a write. A failure becomes a BackboneError with code `run_folder` that names the file. */
@@ -58,8 +57,7 @@ export async function reading<T>(file: string, read: () => Promise<T>): Promise<
     return await read();
   } catch (thrown) {
     if (thrown instanceof BackboneError) throw thrown;
-    const code = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
-    const reason = unreadable[code] ?? toErrorMessage(thrown);
+    const reason = unreadable[codeOfError(thrown) ?? ''] ?? toErrorMessage(thrown);
     throw new BackboneError('run_folder', `Cannot read ${file}: ${reason}.`, { cause: thrown });
   }
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
-import { BackboneError, parseJsonObject, replaceFile } from '@agentjet/core';
+import { BackboneError, parseJsonObject, replaceFile, codeOfError } from '@agentjet/core';
 import { reading } from './file-error.js';
 import { readRegularFile } from './read-regular-file.js';
 
@@ -104,7 +104,7 @@ export function readTextFile(file: string): Promise<string> {
     try {
       return await readRegularFile(file);
     } catch (thrown) {
-      if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return '';
+      if (codeOfError(thrown) === 'ENOENT') return '';
       throw thrown;
     }
   });

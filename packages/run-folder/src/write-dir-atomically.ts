@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '@agentjet/core';
-import { isRunning } from './writer-claim.js';
+import { isProcessAlive } from '@agentjet/core/processes';
 
 /**
  * Writes folders that exist as a whole or not at all. A folder is written under a temporary name, flushed to disk, and
@@ -67,7 +67,7 @@ async function removeLeftovers(target: string): Promise<void> {
  * makes only one write of a folder at a time. Its leftovers are from an earlier write and can be removed.
  */
 function isAlive(pid: number): boolean {
-  return pid !== process.pid && isRunning(pid);
+  return pid !== process.pid && isProcessAlive({ pid });
 }
 
 async function flushTree(dir: string): Promise<void> {

@@ -4,7 +4,7 @@ import { link, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackboneError, isJsonObject, parseJsonObject, replaceFile } from '@agentjet/core';
+import { BackboneError, isJsonObject, parseJsonObject, replaceFile, codeOfError } from '@agentjet/core';
 import { describeSelf, isProcessAlive, ownPidSpace, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { readRegularFile } from './read-regular-file.js';
 import { runFiles } from './run-files.js';
@@ -87,7 +87,7 @@ async function linkIfFree(from: string, to: string): Promise<boolean> {
     await link(from, to);
     return true;
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') return false;
+    if (codeOfError(thrown) === 'EEXIST') return false;
     throw thrown;
   }
 }
@@ -181,16 +181,7 @@ export async function removeLeftovers(dir: string): Promise<void> {
  */
 function isLeftover(name: string): boolean {
   const pid = Number(/^\..+\.writing-(\d+)(-[\da-f-]{36})?$/.exec(name)?.[1] ?? Number.NaN);
-  return Number.isInteger(pid) && (pid === process.pid || isZombie(pid) || !isRunning(pid));
-}
-
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
-  }
+  return Number.isInteger(pid) && (pid === process.pid || isZombie(pid) || !isProcessAlive({ pid }));
 }
 
 /**

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { ConfigError, parseJsonObject, toErrorMessage, sha256 } from '@agentjet/core';
 import { describeFileError } from '@agentjet/run-folder';
 import type { Transcript } from './conversation.js';
 import { BadLine, parseConversation, type ConversationLine } from './parse-conversation.js';
@@ -53,7 +53,7 @@ export async function readAtifTranscripts(file: string): Promise<ReadTranscripts
   });
   const text = isUtf8(bytes) ? bytes.toString().replace(/^\uFEFF/, '') : undefined;
   const read = parseLine(text, file).map((parsed) => ({ place: file, ...parsed }));
-  return { transcripts: toTranscripts(read), sha256: createHash('sha256').update(bytes).digest('hex') };
+  return { transcripts: toTranscripts(read), sha256: sha256(bytes) };
 }
 
 /** Returns a conversation, or those of an ATIF document: one for its agent, and one for each subagent in it. */

@@ -8,13 +8,14 @@ import {
   ConfigError,
   replaceFile,
   toErrorMessage,
+  toListenError,
   type CommonConfig,
   type ConfigComposition,
   type JsonObject,
 } from '@agentjet/core';
 import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
-import { findPort, toListenError, toUrl } from './http/address.js';
+import { findPort, toUrl } from './http/address.js';
 import { createLobby, type LobbyOptions } from './http/lobby.js';
 import { requireSafe } from './http/require-safe.js';
 import { refuseClientKeys } from './http/run-config.js';
@@ -278,7 +279,7 @@ async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): P
   const { app, begun } = createLobby(lobby);
   const server = await new Promise<ServerType>((resolve, reject) => {
     const opened = serve({ fetch: app.fetch, hostname, port }, () => resolve(opened));
-    opened.once('error', (error) => reject(toListenError(error, { hostname, port })));
+    opened.once('error', (error) => reject(toListenError(error, toUrl({ hostname, port }))));
   });
   onOpen(server);
   const isBegun = await Promise.race([begun.then(() => true), once(server, 'close').then(() => false)]);

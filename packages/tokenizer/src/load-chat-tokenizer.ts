@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject, type JsonObject, toErrorMessage } from '@agentjet/core';
+import { BackboneError, isJsonObject, type JsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
 import { checkAddedTokens } from './check-added-tokens.js';
 import { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 import type { ChatTokenizer } from './contract.js';
@@ -13,7 +13,7 @@ async function readOptionalText(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+    const code = codeOfError(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw badModelFiles(`Cannot read ${file}: ${toErrorMessage(thrown)}. Check its permissions.`, thrown);
   }

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { replaceFile, TaskError } from '@agentjet/core';
+import { replaceFile, TaskError, sha256 } from '@agentjet/core';
 import {
   createSplitReader,
   findFiles,
@@ -66,7 +65,7 @@ async function openRows(options: TracingOptions): Promise<SideRows> {
   const { kept, dropped } = await filterTraces(traces, options);
   if (kept.length === 0) throw nothingLeft(traces.length, dropped);
   const lines = kept.map((trace) => `${JSON.stringify(toRow(trace, feedback.goodFrom))}\n`).join('');
-  const file = path.join(dir, `tasks-${createHash('sha256').update(lines).digest('hex').slice(0, 16)}.jsonl`);
+  const file = path.join(dir, `tasks-${sha256(lines).slice(0, 16)}.jsonl`);
   await mkdir(dir, { recursive: true });
   await replaceFile(file, lines);
   return { ...(await openRowsOf(files.join(', '), [file], onNotice)), dropped };

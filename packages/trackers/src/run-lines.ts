@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
-import { parseJsonObject } from '@agentjet/core';
+import { parseJsonObject, sha256 } from '@agentjet/core';
 import type { TrackedRow } from './tracker.js';
 
 /**
@@ -62,7 +61,7 @@ async function readFrom(file: string, { offset, lastLine }: Bookmark): Promise<B
   }
 }
 
-const hash = (line: string): string => createHash('sha256').update(line).digest('base64url').slice(0, 22);
+const hash = (line: string): string => sha256(line, 'base64url').slice(0, 22);
 
 function toRow(line: string, prefix: string): readonly TrackedRow[] {
   const { step, ...others } = parseJsonObject(line) ?? {};

@@ -6,7 +6,7 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject, toErrorMessage } from '@agentjet/core';
+import { BackboneError, isJsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
 import { bfloat16ToFloat32, float16ToFloat32, float32ToBfloat16, float32ToFloat16 } from './half-precision.js';
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16';
@@ -255,7 +255,7 @@ async function openForReading(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r');
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const isMissing = codeOfError(error) === 'ENOENT';
     throw badFile(
       file,
       isMissing ? `there is no ${path.basename(file)} in ${path.dirname(file)}` : toErrorMessage(error),

@@ -1,4 +1,4 @@
-import { snakeKeys, type JsonObject } from '@agentjet/core';
+import { snakeKeys, type JsonObject, codeOfError } from '@agentjet/core';
 import { createOutput } from '../output.js';
 import { loadJob } from './load-job.js';
 import { openOperator, type OperatorFlags } from './swarm-operate.js';
@@ -12,7 +12,7 @@ export async function beginRun(overrides: readonly string[], { conf, run, ...fla
   const begun = await operator.begin(toServerKeys(snakeKeys(config as unknown as JsonObject)), run);
   for (;;) {
     const server = await operator.server().catch((error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'no_run') throw error; // the run could not begin, and the error says why
+      if (codeOfError(error) === 'no_run') throw error; // the run could not begin, and the error says why
       return undefined;
     });
     if (server !== undefined && server.state !== 'recovering') {

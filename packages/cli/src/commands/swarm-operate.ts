@@ -1,4 +1,4 @@
-import { ConfigError, quoteForShell } from '@agentjet/core';
+import { ConfigError, quoteForShell, codeOfError } from '@agentjet/core';
 import { toOneLine } from '@agentjet/core/text';
 import { SwarmOperator, type KeysAnswer, type Operation } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
@@ -86,7 +86,8 @@ function unlessRefused(error: unknown): undefined {
 export async function endRun(flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
   const { run } = await operator.endRun();
-  while ((await operator.server().catch(toCode)) !== 'no_run') await new Promise((resolve) => setTimeout(resolve, 200));
+  while ((await operator.server().catch(codeOfError)) !== 'no_run')
+    await new Promise((resolve) => setTimeout(resolve, 200));
   print(
     flags,
     [`The run ${run} has ended. Continue it with: ajet swarm begin --conf <file> --run ${quoteForShell(run)}`],
@@ -94,8 +95,6 @@ export async function endRun(flags: OperatorFlags): Promise<number> {
   );
   return 0;
 }
-
-const toCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 export type MakeKeyFlags = OperatorFlags & {
   readonly role?: string;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { z } from 'zod';
-import { ConfigError, toErrorMessage } from '../errors.js';
+import { codeOfError, ConfigError, toErrorMessage } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
 import { checkConfig, type ConfigChecks } from './check-config.js';
 import { composeSchema, type CommonConfig, type ConfigOf, type Entries, type InputOf } from './compose-schema.js';
@@ -47,7 +47,7 @@ function readConfigFile(file: string, cwd: string): ConfigSource {
     text = readConfigText(absolute);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const missing = codeOfError(error) === 'ENOENT';
     const reason = missing
       ? `There is no configuration file ${absolute}.`
       : `The configuration file ${absolute} cannot be read: ${toErrorMessage(error)}.`;

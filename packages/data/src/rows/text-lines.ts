@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { TaskError, toErrorMessage } from '@agentjet/core';
+import { TaskError, toErrorMessage, codeOfError } from '@agentjet/core';
 
 /**
  * Reads lines of text files in batches, because a million awaits would take longer than reading the file. Each line has the
@@ -173,7 +173,7 @@ function tooLong(where: string): TaskError {
 
 /** Describes the error of reading a file. */
 export function unreadable(file: string, error: unknown): TaskError {
-  const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+  const isMissing = codeOfError(error) === 'ENOENT';
   const message = isMissing
     ? `Task file ${file} does not exist. Check task_reader.`
     : `Task file ${file} cannot be read: ${toErrorMessage(error)}`;

@@ -1,7 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject, parseJsonObject, TaskError, toErrorMessage } from '@agentjet/core';
+import { isJsonObject, parseJsonObject, TaskError, sha256, codeOfError, explainCacheError } from '@agentjet/core';
 import { readCacheHome } from '@agentjet/model-hub';
 import { RowIndex } from './row-index.js';
 
@@ -33,7 +33,7 @@ function taskCacheDir(): string {
 
 /** Returns the folder of one entry. `key`: everything that its content depends on. */
 export function entryDir(key: readonly unknown[]): string {
-  return path.join(taskCacheDir(), createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32));
+  return path.join(taskCacheDir(), sha256(JSON.stringify(key)).slice(0, 32));
 }
 
 /** Returns undefined if it was never made, or is broken. */
@@ -108,10 +108,8 @@ async function putInPlace(dir: string, draft: string): Promise<void> {
   }
 }
 
-function isTaken(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  return ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'].includes(code);
-}
+const isTaken = (error: unknown): boolean =>
+  ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'].includes(codeOfError(error) ?? '');
 
 /** Removes entries that were not used for two months, and drafts of processes that no longer exist. It changes nothing else. */
 async function removeUnused(folder: string): Promise<void> {
@@ -124,18 +122,12 @@ async function removeUnused(folder: string): Promise<void> {
   }
 }
 
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
 /** Describes the error of writing into the cache. */
 export function unwritable(dir: string, error: unknown): TaskError {
   if (error instanceof TaskError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  const reason = isFull ? 'the disk is full. Free some space' : `${toErrorMessage(error)}. Make it writable`;
+  const { code, reason } = explainCacheError(error);
   return new TaskError(
-    isFull ? 'disk_full' : 'cache_unwritable',
+    code,
     `Cannot write the task cache in ${path.dirname(dir)}: ${reason}, or name another folder with XDG_CACHE_HOME.`,
     { cause: error },
   );

@@ -1,4 +1,5 @@
 import { inflateSync } from 'node:zlib';
+import { codeOfError } from '@agentjet/core';
 
 /**
  * The limit for each picture, and for all other streams together. Only the other streams are unpacked to read the text.
@@ -52,7 +53,7 @@ function inflate(packed: Buffer, most: number): Buffer {
   try {
     return inflateSync(packed, { maxOutputLength: Math.max(1, most) });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+    if (codeOfError(error) === 'ERR_BUFFER_TOO_LARGE')
       throw new Error(`it unpacks to more than ${mostBytes} bytes`, { cause: error });
     return Buffer.alloc(0); // the stream is broken, and the reader of the document reports that
   }

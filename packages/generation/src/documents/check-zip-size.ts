@@ -1,4 +1,5 @@
 import { inflateRawSync } from 'node:zlib';
+import { codeOfError } from '@agentjet/core';
 
 /** The maximum size of a document when it is unpacked. Documents for people are smaller. */
 const mostBytes = 256 * 2 ** 20;
@@ -25,7 +26,7 @@ function inflatedSize(packed: Buffer, most: number): number {
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, most) }).length;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    if (codeOfError(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
     return 0; // the entry is broken, and the reader of the document reports that
   }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '@agentjet/core';
 
 /** A span of OpenTelemetry, before it is written in a form of OTLP. */
 export type OtlpSpan = {
@@ -18,13 +18,11 @@ export type OtlpSpan = {
 
 export type SpanValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const toTraceId = (name: string): string => sha256(name).slice(0, 32);
 
-export const toTraceId = (name: string): string => digest(name).slice(0, 32);
-
-export const toSpanId = (traceId: string, place: string): string => digest(`${traceId} ${place}`).slice(0, 16);
+export const toSpanId = (traceId: string, place: string): string => sha256(`${traceId} ${place}`).slice(0, 16);
 
 /** Whether an episode is among this share of all episodes. The same episode is always chosen or always left out. */
 export function isChosenForExport(episodeId: string, share: number): boolean {
-  return Number.parseInt(digest(episodeId).slice(0, 12), 16) < share * 2 ** 48;
+  return Number.parseInt(sha256(episodeId).slice(0, 12), 16) < share * 2 ** 48;
 }

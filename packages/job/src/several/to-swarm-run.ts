@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import type { CommonConfig } from '@agentjet/core';
+import { type CommonConfig, sha256 } from '@agentjet/core';
 import { hashCode, type JobInputs } from '@agentjet/inputs';
 import { evaluatesAtAll } from '@agentjet/local-run';
 import { wrapWithCallLimit } from '@agentjet/rollout';
@@ -30,5 +29,5 @@ export function toSwarmRun(
 /** Returns a revision that changes with the files of workflow and judge. Files that they import are not read. */
 export function revisionOf(config: CommonConfig): string {
   const hashes = hashCode({ workflow: config.rollout.userWorkflow, judge: config.taskJudge });
-  return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);
+  return sha256(JSON.stringify(hashes)).slice(0, 12);
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { JudgeError, type Task } from '@agentjet/core';
+import { JudgeError, type Task, sha256 } from '@agentjet/core';
 import type { ModelQuestion } from '@agentjet/model-client';
 
 /**
@@ -75,7 +74,7 @@ function referenceOf({ taskId, metadata }: Task, { referenceField: field }: Verd
 
 /** Derives the code from the question, so a resumed run finds its answers in the cache. */
 export function codeOf(parts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
+  return sha256(JSON.stringify(parts)).slice(0, 12);
 }
 
 function schemaOf(code: string, scale: number): Readonly<Record<string, unknown>> {

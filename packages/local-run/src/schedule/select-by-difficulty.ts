@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { appendFile, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, isJsonObject, makeFolders, parseJsonObject, TaskError, type Task } from '@agentjet/core';
+import { ConfigError, isJsonObject, makeFolders, parseJsonObject, TaskError, type Task, sha256 } from '@agentjet/core';
 import type { DroppedTasks, TaskTable } from '@agentjet/rollout';
 
 /**
@@ -118,9 +117,7 @@ async function describeDropped(
 }
 
 function keyOf(task: Task, { shapedBy, samples }: DifficultyOptions): string {
-  return createHash('sha256')
-    .update(JSON.stringify([shapedBy, samples, task]))
-    .digest('hex');
+  return sha256(JSON.stringify([shapedBy, samples, task]));
 }
 
 async function keepOutcome(file: string, key: string, outcome: ProbeOutcome, { taskId }: Task): Promise<void> {

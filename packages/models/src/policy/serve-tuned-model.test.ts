@@ -92,7 +92,9 @@ it('says that its port is taken', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as AddressInfo;
-  await expect(serve({ port })).rejects.toThrow(`Cannot listen at 127.0.0.1:${port}: another program listens there.`);
+  await expect(serve({ port })).rejects.toThrow(
+    `The server cannot listen at 127.0.0.1:${port}: another program listens there.`,
+  );
   other.close();
 });
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
-import { AgentJetError, ConfigError, type JsonObject, toErrorMessage, type ChatModel } from '@agentjet/core';
+import { ConfigError, type JsonObject, toListenError, type ChatModel } from '@agentjet/core';
 import { serveModel } from '@agentjet/endpoint';
 import { openTunedModel } from './answering-models.js';
 import { openConversationLog } from './conversation-log.js';
@@ -89,7 +89,7 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
     return { baseUrl: server.baseUrl, apiKey: server.apiKey, model: name, close };
   } catch (cause) {
     await tuned.close();
-    throw cannotListen({ host, port, cause });
+    throw toListenError(cause, `${host}:${port}`);
   }
 }
 
@@ -100,16 +100,4 @@ export function refuseOpenHost(host: string, apiKey: string | null | undefined):
     'needs_key',
     `A server at ${host} is open to other machines, so it needs a key. Leave out --no-key, or serve at 127.0.0.1.`,
   );
-}
-
-function cannotListen(at: { readonly host: string; readonly port: number; readonly cause: unknown }): AgentJetError {
-  const code = at.cause instanceof Error && 'code' in at.cause ? at.cause.code : undefined;
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'another program listens there. Name another port with --port, or 0 for any that is free.',
-    EACCES: 'this user may not listen there. Name a port of 1024 or above with --port.',
-    EADDRNOTAVAIL: 'this machine does not have the address. Name another with --host.',
-    ENOTFOUND: 'the name cannot be resolved. Name another host with --host.',
-  };
-  const reason = reasons[String(code)] ?? toErrorMessage(at.cause);
-  return new AgentJetError('cannot_listen', `Cannot listen at ${at.host}:${at.port}: ${reason}`, { cause: at.cause });
 }

@@ -1,4 +1,4 @@
-import { AgentJetError, toErrorMessage, WorkflowError } from '@agentjet/core';
+import { AgentJetError, toErrorMessage, WorkflowError, codeOfError } from '@agentjet/core';
 import { userFrames } from '../user-frames.js';
 import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 
@@ -76,10 +76,8 @@ function describeCause(cause: unknown): string {
 }
 
 /** Returns the code of a system error or of a client's error, such as ECONNREFUSED. */
-function codeOf(error: unknown): string | undefined {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && !(error instanceof AgentJetError) ? code : undefined;
-}
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && !(error instanceof AgentJetError) ? codeOfError(error) : undefined;
 
 /** Lists the error, its cause, the cause of that, and so on. */
 function chainOf(thrown: unknown): readonly unknown[] {

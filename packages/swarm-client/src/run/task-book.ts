@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { TaskError, type Task } from '@agentjet/core';
+import { TaskError, type Task, sha256 } from '@agentjet/core';
 import { checkTask, type TaskInput } from '@agentjet/rollout';
 import type { TasksRequest, WireTask } from '@agentjet/swarm-wire';
 
@@ -44,7 +43,7 @@ export class TaskBook {
   }
 
   #hashOf(task: Task): string {
-    const hash = this.#hashes.get(task.taskId) ?? hashOf(toCanonicalJson(toWire(task)));
+    const hash = this.#hashes.get(task.taskId) ?? sha256(toCanonicalJson(toWire(task)));
     this.#hashes.set(task.taskId, hash);
     return hash;
   }
@@ -52,7 +51,7 @@ export class TaskBook {
   /** Returns a name for the whole list. Each part is sent with this name. */
   get #list(): string {
     const rows = [...this.#tasks.values()].map((task) => [task.taskId, this.#hashOf(task)]);
-    return hashOf(JSON.stringify(rows));
+    return sha256(JSON.stringify(rows));
   }
 
   /** Splits the table into parts that fit in one request. Content is left out if it must stay at the client. */
@@ -64,7 +63,7 @@ export class TaskBook {
     for (const task of this.#tasks.values()) {
       const content = toWire(task);
       const json = toCanonicalJson(content);
-      const row = { task_id: task.taskId, index, hash: hashOf(json), ...(isPortable && { task: content }) };
+      const row = { task_id: task.taskId, index, hash: sha256(json), ...(isPortable && { task: content }) };
       const size = isPortable ? json.length + task.taskId.length + 200 : 300;
       if (rows.length === maxRows || (rows.length > 0 && numBytes + size > maxBytes)) {
         yield { tasks: rows, ...table };
@@ -93,8 +92,6 @@ function toWire({ taskId, mainQuery, initMessages, metadata }: Task): WireTask {
 function fromWire({ task_id, main_query, init_messages, metadata }: WireTask): Task {
   return { taskId: task_id, mainQuery: main_query, initMessages: init_messages, metadata };
 }
-
-const hashOf = (json: string): string => createHash('sha256').update(json).digest('hex');
 
 /** Prints JSON with sorted keys, so clients in all languages agree on the hash of a task. */
 function toCanonicalJson(value: unknown): string {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { ConfigError, toErrorMessage } from '@agentjet/core';
+import { toListenError } from '@agentjet/core';
 
 /** The address at which a server listens. Port 0 picks any free port. */
 export type Address = { readonly hostname: string; readonly port: number };
@@ -31,26 +31,10 @@ export async function findPort(address: Address): Promise<number> {
     probe.listen(address.port, address.hostname);
     await once(probe, 'listening');
   } catch (error) {
-    throw toListenError(error, address);
+    throw toListenError(error, toUrl(address));
   }
   const { port } = probe.address() as AddressInfo;
   probe.close();
   await once(probe, 'close');
   return port;
-}
-
-const reasons: ReadonlyMap<unknown, string> = new Map([
-  ['EADDRINUSE', 'another program listens there. End that one, or give another --port'],
-  ['EACCES', 'this user may not listen there. Give a --port of 1024 or above'],
-  ['EADDRNOTAVAIL', 'this machine does not have the address. Correct --host'],
-  ['ENOTFOUND', 'there is no such name. Correct --host'],
-]);
-
-/** The error for a port that cannot be used, with the repair. */
-export function toListenError(error: unknown, address: Address): ConfigError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const reason = reasons.get(code) ?? toErrorMessage(error);
-  return new ConfigError('cannot_listen', `The server cannot listen at ${toUrl(address)}: ${reason}.`, {
-    cause: error,
-  });
 }

@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { sha256 } from '@agentjet/core';
 import type { LedgerState } from '@agentjet/ledger';
 import { roles, WireError, type KeyAnswer, type KeyLimits, type KeyRequest, type Role } from '@agentjet/swarm-wire';
 
@@ -31,7 +32,7 @@ export function createKey(request: KeyRequest): { readonly stored: StoredKey; re
     name,
     role,
     id,
-    hash: hashOf(secret),
+    hash: sha256(secret),
     ...(request.expires_at !== undefined && { expiresAt: request.expires_at }),
     ...(request.shares !== undefined && { shares: request.shares }),
     ...(request.scores !== undefined && { scores: request.scores }),
@@ -95,19 +96,17 @@ const unknownKey = (): WireError => new WireError('unknown_key', 'This key is no
 
 /** Whether an Authorization header has this key. */
 export function hasKey(header: string | undefined, key: string): boolean {
-  const hash = (text: string): Buffer => Buffer.from(hashOf(text));
+  const hash = (text: string): Buffer => Buffer.from(sha256(text));
   return timingSafeEqual(hash(header ?? ''), hash(`Bearer ${key}`));
 }
 
 function findKey(state: LedgerState, text: string): StoredKey | undefined {
   const [prefix, , id, secret = ''] = text.split('_');
   if (prefix !== 'ajk') return undefined;
-  const hash = Buffer.from(hashOf(secret));
+  const hash = Buffer.from(sha256(secret));
   for (const { content } of state.keys.values()) {
     const stored = content as StoredKey;
     if (stored.id === id && timingSafeEqual(Buffer.from(stored.hash), hash)) return stored;
   }
   return undefined;
 }
-
-const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');

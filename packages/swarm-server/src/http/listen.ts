@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
-import { toListenError } from './address.js';
+import { toListenError } from '@agentjet/core';
+import { toUrl } from './address.js';
 
 /** How long an idle connection stays open. */
 const idleMs = 10 * 60_000;
@@ -25,7 +26,7 @@ export function listen(
     const server = serve({ fetch: fetch as Parameters<typeof serve>[0]['fetch'], hostname, port, ...secure }, () =>
       resolve(server),
     );
-    server.once('error', (error) => reject(toListenError(error, { hostname, port })));
+    server.once('error', (error) => reject(toListenError(error, toUrl({ hostname, port }))));
     // Clients keep idle connections for about a minute. If the server closed one while a client writes, a request would
     // be lost, so the server keeps them longer.
     if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;

@@ -1,6 +1,6 @@
 import { readdirSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { toErrorMessage } from '@agentjet/core';
+import { toErrorMessage, isDiskFull } from '@agentjet/core';
 import type { RunDisk } from '../swarm/swarm-options.js';
 
 /**
@@ -27,8 +27,7 @@ type RunDiskParts = { readonly readDisk?: (dir: string) => { bavail: number; bsi
 function isFull(error: unknown): boolean {
   if (/ENOSPC|EDQUOT|No space left/i.test(toErrorMessage(error))) return true;
   if (!(error instanceof Error)) return false;
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' || (error.cause !== undefined && isFull(error.cause));
+  return isDiskFull(error) || (error.cause !== undefined && isFull(error.cause));
 }
 
 /** Returns the bytes of the largest checkpoint in the folder of a run or of its policies. */

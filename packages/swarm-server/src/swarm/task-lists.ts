@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '@agentjet/core';
 import {
   currentTable,
   defaultShare,
@@ -232,8 +232,7 @@ const toRecord = ({ task_id, index, hash, task }: Row, of: TableOf): TaskRecord 
 const toAudit = (asked: Asked | undefined, what: string, detail: AuditRecord['detail']): readonly AuditRecord[] =>
   asked === undefined ? [] : [{ kind: 'audit', ...asked, what, detail }];
 
-const fingerprint = (rows: readonly (readonly string[])[]): string =>
-  createHash('sha256').update(JSON.stringify(rows)).digest('hex');
+const fingerprint = (rows: readonly (readonly string[])[]): string => sha256(JSON.stringify(rows));
 
 function replacedBefore({ split, share = defaultShare }: TableOf): WireError {
   return new WireError(

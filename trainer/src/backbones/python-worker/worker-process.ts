@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { codeOfError } from '@agentjet/core';
 import { LastLines } from './last-lines.js';
 
 /** How a worker is started. */
@@ -73,6 +74,6 @@ function killTree(child: ChildProcess, signal: NodeJS.Signals): void {
     if (process.platform !== 'win32' && child.pid !== undefined) process.kill(-child.pid, signal);
     else child.kill(signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (codeOfError(error) !== 'ESRCH') throw error;
   }
 }

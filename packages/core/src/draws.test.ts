@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './draws.js';
+import { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './random.js';
 
 it('the seeds and the order stay the same from version to version: runs that are resumed rely on them', () => {
   expect([...passOrder(42, 0, 8)]).toEqual([2, 0, 5, 7, 6, 3, 1, 4]);
