@@ -15,7 +15,7 @@ export type Program = {
   readonly untrained?: readonly string[];
 };
 
-const callOf = (name: string, given: object): string =>
+export const callOf = (name: string, given: object): string =>
   `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`;
 
 export const programs = {

@@ -83,7 +83,7 @@ it('configures the tool servers of an environment for coding agents, and keeps h
   await work(task, { ...tuner, openEnvironment: async () => session as Session });
   const [{ env = {}, files = {} } = { env: {}, files: {} }] = orders;
   const variable = 'AJET_TOOL_SERVER_1_HEADER_0';
-  expect(env[variable]).toBe('Bearer secret');
+  expect(env).toMatchObject({ [variable]: 'Bearer secret', MCP_CONNECTION_NONBLOCKING: '0' });
   expect(JSON.parse(files['/logs/agent/home/claude/.claude.json'] ?? '')).toEqual({
     mcpServers: {
       notes: { type: 'stdio', command: 'notes', args: ['--all'] },

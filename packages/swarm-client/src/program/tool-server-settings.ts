@@ -20,6 +20,9 @@ export function toolServerSettings(servers: readonly ToolServer[]): ToolServerSe
   return {
     variables: {
       AJET_TOOL_SERVERS: JSON.stringify(servers),
+      // Claude Code would begin before its servers have answered, and let the model search for tools.
+      MCP_CONNECTION_NONBLOCKING: '0',
+      ENABLE_TOOL_SEARCH: 'false',
       ...Object.fromEntries(named.flatMap(({ headers }) => headers.map(({ variable, value }) => [variable, value]))),
     },
     claude: JSON.stringify({ mcpServers: Object.fromEntries(claude) }),

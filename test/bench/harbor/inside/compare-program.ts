@@ -8,9 +8,9 @@ import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { callEngine, findWorkingEngine } from '@agentjet/sandbox/boxes';
 import { createInsideWorkflow, createProgramWorkflow } from '@agentjet/swarm-client';
 import { installProgram } from '../../../swarm/programs/install-programs.js';
-import { answer, programs, query, reply, word, type ProgramName } from '../../../swarm/programs/programs.js';
+import { answer, callOf, programs, query, reply, word, type ProgramName } from '../../../swarm/programs/programs.js';
 import { chatTokenizer } from '../../swarm/steady-run.js';
-import { openBench, readTasks } from '../play.js';
+import { openBench, readTasks, tasksFolder } from '../play.js';
 
 /**
  * Runs a coding agent of the npm registry with the same scripted model on this machine and inside of a box without a
@@ -25,6 +25,8 @@ export async function compareProgram(name: ProgramName): Promise<string> {
     const outside = await runOutside(name, { server, bin: installed.bin, scratch });
     const task = await makeTask(name, { bin: installed.bin, scratch });
     const inside = await runInside(name, { server, task });
+    const asked = await askToolServer(name, { server, bin: installed.bin, scratch });
+    if (asked !== answer) return `with a tool server: ${asked}`;
     if (!outside.includes(answer)) return `on this machine: ${outside}`;
     return inside === outside ? 'equal' : `${inside} instead of ${outside}`;
   } finally {
@@ -92,34 +94,82 @@ async function runInside(
   name: ProgramName,
   { server, task }: { readonly server: EndpointServer; readonly task: Task },
 ): Promise<string> {
-  const { command, args } = programs[name];
-  const { tuner, finish } = openEpisode(name, server);
+  const { finish, tuner } = openEpisode(name, server);
+  return play(name, { task, tuner, args: argsInside[name] ?? programs[name].args }).then(
+    (said) => describe(said, finish),
+    String,
+  );
+}
+
+/** Runs the program in the machine of a task, and returns what it said at the end. */
+async function play(
+  name: ProgramName,
+  { task, tuner, args }: { readonly task: Task; readonly tuner: Episode['tuner']; readonly args: readonly string[] },
+): Promise<unknown> {
   const { signal } = tuner;
   const session = await openBench().open(task, { seed: 1, signal, episodeId: tuner.episodeId });
   try {
-    const run = createInsideWorkflow({ command, args: argsInside[name] ?? args });
+    const run = createInsideWorkflow({ command: programs[name].command, args });
     const { metadata } = await run(task, { ...tuner, openEnvironment: async () => session as OpenSession });
     const verdict = await session.evaluate?.();
-    if (verdict?.reward !== 1) return `reward ${verdict?.reward}`;
-    return describe(metadata?.['answer'], finish);
+    if (verdict?.reward !== 1) throw new Error(`reward ${verdict?.reward}`);
+    return metadata?.['answer'];
   } finally {
     await session.close();
   }
 }
 
+/** With these arguments, programs may call the tools of servers. */
+const argsOfCaller: Record<ProgramName, readonly string[]> = {
+  'claude-code': ['-p', '{query}', '--allowedTools', 'mcp__desk__word'],
+  codex: ['exec', '--dangerously-bypass-approvals-and-sandbox', '--skip-git-repo-check', '{query}'],
+  opencode: programs.opencode.args,
+};
+
+/** Lets the program call the tool of a server in the machine, whatever name it gives to the tool. */
+async function askToolServer(
+  name: ProgramName,
+  { server, bin, scratch }: Outside,
+): Promise<string> {
+  const task = await makeTask(name, { bin, scratch: path.join(scratch, 'tool-server'), hasToolServer: true });
+  const { tuner } = openScriptedEpisode({
+    replies: ({ text }) => {
+      const [, tool] = /"name": ?"((?:[\w-]*desk_+)?word)"/.exec(text) ?? [];
+      if (tool === undefined) return text.includes('<tools>') ? 'There is no such tool.' : 'A word of a desk';
+      if (!text.includes('<tool_response>')) return callOf(tool, {});
+      return text.includes(word) ? answer : 'The tool failed.';
+    },
+    chatTokenizer,
+    contextLength: 2_000_000,
+    endpointHost: server,
+    seed: 1,
+    untrainedModels,
+  });
+  const said = await play(name, { task, tuner, args: argsOfCaller[name] }).catch(String);
+  return String(said).includes(answer) ? answer : String(said).slice(-300);
+}
+
+const desk = path.join(tasksFolder, 'tool-servers', 'environment', 'desk.py');
+const deskToml =
+  '[[environment.mcp_servers]]\nname = "desk"\ntransport = "stdio"\ncommand = "python3"\nargs = ["/srv/desk.py", "word"]\n';
+
 /** Makes a task whose image has the program's binary for this platform. */
-async function makeTask(name: ProgramName, { bin, scratch }: Pick<Outside, 'bin' | 'scratch'>): Promise<Task> {
+async function makeTask(
+  name: ProgramName,
+  { bin, scratch, hasToolServer = false }: Pick<Outside, 'bin' | 'scratch'> & { readonly hasToolServer?: boolean },
+): Promise<Task> {
   const engine = await findWorkingEngine();
   if (typeof engine === 'string') throw new Error(engine);
   const { command } = programs[name];
   const image = imageOf(name);
   const context = path.join(scratch, 'context');
-  mkdirSync(context);
+  mkdirSync(context, { recursive: true });
   cpSync(binaryOf(name, bin), path.join(context, command));
   writeFileSync(path.join(context, 'a.txt'), `${word}\n`);
+  cpSync(desk, path.join(context, 'desk.py'));
   writeFileSync(
     path.join(context, 'Dockerfile'),
-    `FROM localhost/ajet-base:1\nWORKDIR /app\nCOPY a.txt ./\nCOPY ${command} /usr/local/bin/\n`,
+    `FROM localhost/ajet-base:1\nWORKDIR /app\nCOPY a.txt ./\nCOPY desk.py /srv/\nCOPY ${command} /usr/local/bin/\n`,
   );
   const { status, stderr } = await callEngine(engine, ['build', '--tag', image, context], { seconds: 600 });
   if (status !== 0) throw new Error(stderr);
@@ -128,7 +178,7 @@ async function makeTask(name: ProgramName, { bin, scratch }: Pick<Outside, 'bin'
   writeFileSync(path.join(folder, 'instruction.md'), query);
   writeFileSync(
     path.join(folder, 'task.toml'),
-    `[environment]\ndocker_image = "${image}"\nnetwork_mode = "no-network"\nworkdir = "/app"\n`,
+    `[environment]\ndocker_image = "${image}"\nnetwork_mode = "no-network"\nworkdir = "/app"\n${hasToolServer ? deskToml : ''}`,
   );
   const test = `#!/bin/sh\nif [ "$(cat /app/a.txt)" = ${word} ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n`;
   writeFileSync(path.join(folder, 'tests', 'test.sh'), test, { mode: 0o755 });
