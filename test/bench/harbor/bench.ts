@@ -32,7 +32,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     details['harbor'] = compared.verdicts;
   }
   if (only.includes('attacks')) {
-    const attacks = await attackAll(report);
+    const attacks = await attackAll(report, numberOption(args, '--parallel', 1));
     summary['attacks'] = attacks.summary;
     details['attacks'] = attacks.outcomes;
   }
@@ -116,14 +116,20 @@ async function compareWithHarbor(report: BenchOptions['report']) {
   return { summary: { equal_to_harbor: equal }, verdicts };
 }
 
-async function attackAll(report: BenchOptions['report']) {
+/** Attacks do not disturb each other, because each has its own machines. */
+async function attackAll(report: BenchOptions['report'], parallel: number) {
   const outcomes: Record<string, AttackModes> = {};
-  for (const name of listAttacks()) {
+  const names = [...listAttacks()];
+  const next = async (): Promise<void> => {
+    const name = names.shift();
+    if (name === undefined) return;
     const modes = await tryAttack(name, readFileSync(path.join(attacksFolder, name), 'utf8'));
     outcomes[name] = modes;
     const paidIn = Object.entries(modes).flatMap(([mode, { isPaid }]) => (isPaid ? [mode] : []));
     report(`attack ${name}: paid ${paidIn.join(', ') || 'never'}`);
-  }
+    return next();
+  };
+  await Promise.all(Array.from({ length: parallel }, next));
   const paid = (mode: keyof AttackModes): number =>
     Object.values(outcomes).filter((modes) => modes[mode].isPaid).length;
   const summary = {

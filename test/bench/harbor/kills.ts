@@ -21,22 +21,23 @@ export async function killPlayers(
   let left = 0;
   let touched = 0;
   let running = 0;
-  const ofPlayers = async (): Promise<readonly string[]> =>
-    (await listBoxes(engine)).map(({ name }) => name).filter((name) => name !== others.name);
+  /** Boxes of a player. Other processes of this machine may have some, too. */
+  const ofPlayer = async (pid: number | undefined): Promise<readonly string[]> =>
+    (await listBoxes(engine)).filter(({ owner }) => owner?.pid === pid).map(({ name }) => name);
   try {
     for (let kill = 0; kill < kills; kill++) {
       const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'player.ts')], {
         stdio: 'inherit',
       });
-      await untilSome(ofPlayers); // a kill before the first box would show nothing
+      await untilSome(() => ofPlayer(child.pid)); // a kill before the first box would show nothing
       await sleep(random.int(spanMs));
-      running += (await ofPlayers()).length;
+      running += (await ofPlayer(child.pid)).length;
       child.kill('SIGKILL');
       await once(child, 'exit');
       await removeLeftBoxes(engine);
       await sleep(2000); // a client of the killed process may still be starting a box
       await removeLeftBoxes(engine);
-      left += (await ofPlayers()).length;
+      left += (await ofPlayer(child.pid)).length;
       if (!(await listBoxes(engine)).some(({ name }) => name === others.name)) touched++;
     }
   } finally {

@@ -126,11 +126,8 @@ const argsOfCaller: Record<ProgramName, readonly string[]> = {
   opencode: programs.opencode.args,
 };
 
-/** Lets the program call the tool of a server in the machine, whatever name it gives to the tool. */
-async function askToolServer(
-  name: ProgramName,
-  { server, bin, scratch }: Outside,
-): Promise<string> {
+/** Lets the program call the tool of a server in the machine, by any name that the program gives it. */
+async function askToolServer(name: ProgramName, { server, bin, scratch }: Outside): Promise<string> {
   const task = await makeTask(name, { bin, scratch: path.join(scratch, 'tool-server'), hasToolServer: true });
   const { tuner } = openScriptedEpisode({
     replies: ({ text }) => {
