@@ -291,6 +291,8 @@ export type BackboneCapabilities = {
   readonly objectives?: readonly Objective[];
   /** Whether the backbone computes a truncated correction of tokens itself. Default: false. */
   readonly truncatesImportance?: boolean;
+  /** Whether a larger number of calls at the same time can make sampling faster. Default: false. */
+  readonly samplesWide?: boolean;
   /** If true, `onToken` receives each token when it is sampled. If false, it receives all of them at the end. */
   readonly streams: boolean;
   /** Whether it can train tokens that were sampled at a temperature other than 1. Default: true. */

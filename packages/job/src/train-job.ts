@@ -57,8 +57,9 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
   return withTrainingRun(config, opened, async (run) => {
     await run.folder.recordTasks(tasks);
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
-    const { watched, recorded } = run;
-    const parts = { inputs, policy, emit: run.emit, checkEngine: watched.check, record: recorded?.places };
+    const { watched, recorded, backbone } = run;
+    const { samplesWide } = backbone.capabilities;
+    const parts = { inputs, policy, emit: run.emit, checkEngine: watched.check, record: recorded?.places, samplesWide };
     return withRollout(config, parts, (context) =>
       runSession({
         run,

@@ -3,6 +3,7 @@ export { createPlaceKeeper } from './phases/place-keeper.js';
 export { createRunEvaluations } from './phases/run-evaluations.js';
 export { type RolloutContext, runPhase } from './phases/run-phase.js';
 export { withRollout } from './phases/with-rollout.js';
+export { WorkerCount } from './phases/worker-count.js';
 export { wrapModels } from './phases/wrap-models.js';
 export { nothingCompleted, runSession, type SessionOptions } from './run-session.js';
 export { probeDifficulty } from './schedule/probe-difficulty.js';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { createRules, LmdbStore, type BatchRules } from '@agentjet/ledger';
-import type { CommonConfig, ConfigComposition } from '@agentjet/core';
+import { firstWorkers, type CommonConfig, type ConfigComposition } from '@agentjet/core';
 import type { LogEntry, Notice } from './log/log-entry.js';
 import type { RecordedEvent } from './model/model-trainer.js';
 import { openServedRun, type ServedPolicy, type ServedRun } from './served/served-run.js';
@@ -185,7 +185,7 @@ function toSwarmSettings(config: CommonConfig): SwarmSettings {
       order: config.swarm.order,
     },
     numPlaces: rollout.numRepeat,
-    capacity: rollout.maxEnvWorker,
+    capacity: firstWorkers(rollout),
     tickMs: 500,
     leaseMs: 120_000,
     episodeTimeoutMs: 1000 * rollout.episodeTimeout + clientGraceMs,

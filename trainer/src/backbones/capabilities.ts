@@ -37,6 +37,7 @@ export const torchCapabilities: BackboneCapabilities = {
   streams: true,
   trainsTruncation: true,
   objectives: ['ppo', 'gspo', 'cispo', 'reinforce'],
+  samplesWide: true,
   truncatesImportance: true,
 };
 
@@ -62,5 +63,6 @@ export const verlCapabilities: BackboneCapabilities = {
   losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
   streams: true,
   objectives: ['ppo', 'gspo', 'cispo', 'reinforce'],
+  samplesWide: true,
   truncatesImportance: true,
 };

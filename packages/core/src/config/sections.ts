@@ -224,7 +224,11 @@ export const rollout = z.strictObject({
     { path: 'module' },
   ),
   num_repeat: setting(count(4096), 8, 'episodes per task; they form the group whose rewards are compared'),
-  max_env_worker: setting(count(65_536), 64, 'episodes that run at the same time'),
+  max_env_worker: setting(
+    z.union([z.literal('auto'), count(65_536)]),
+    'auto',
+    'maximum number of episodes that run at the same time. auto: 64; in a training on torch or verl, twice as many from a later step on, and again, as long as this samples at least 1.15 times the tokens a second',
+  ),
   temperature: setting(temperature, 1, 'sampling during training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(
     topP,

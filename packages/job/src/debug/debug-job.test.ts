@@ -2,7 +2,7 @@ import type { ChatModel } from '@agentjet/core';
 import { createTaskReader, type EndpointHost, type Policy, type WorkflowFunction, limitCalls } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
 import { createConfig } from '@agentjet/inputs/testing';
-import { createPlaceKeeper } from '@agentjet/local-run';
+import { createPlaceKeeper, WorkerCount } from '@agentjet/local-run';
 import type { JobEvent, EpisodeTranscript } from '@agentjet/records';
 import { debugJob } from './debug-job.js';
 
@@ -46,7 +46,8 @@ async function debug(given: WorkflowFunction, config = createConfig({ debug: { d
   const { maxSteps } = config.rollout.multiTurn;
   const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
   const keeper = createPlaceKeeper(config, { onNotice: () => undefined });
-  const shared = { config, workflow: given, judge: undefined, policy, wrapModel, endpointHost, keeper, emit };
+  const workers = new WorkerCount({ ...config.rollout, samplesWide: false });
+  const shared = { config, workflow: given, judge: undefined, policy, wrapModel, endpointHost, keeper, emit, workers };
   const result = await debugJob(shared, { reader });
   return { result, transcripts, notices };
 }

@@ -26,7 +26,7 @@ export async function evaluatePhase(
     step,
     tasks,
     numRepeat: trainerCommon.valPassN + trainerCommon.valSampled,
-    maxParallel: rollout.maxEnvWorker,
+    maxParallel: context.workers.now,
     sampling: samplingOfPlace(context.config, 0),
     samplingOf: (place) => samplingOfPlace(context.config, place),
     timeoutMs: rollout.episodeTimeout * 1000,

@@ -6,7 +6,7 @@ import { noticeStalls, type CpuClock } from './notice-stalls.js';
 async function block(rounds: number, cpuClock: CpuClock): Promise<readonly string[]> {
   const notices: string[] = [];
   const onNotice = (message: string): void => void notices.push(message);
-  const stop = noticeStalls({ onNotice, maxEnvWorker: 64, cpuClock });
+  const stop = noticeStalls({ onNotice, numWorkers: () => 64, cpuClock });
   for (let round = 0; round < rounds; round++) {
     const end = performance.now() + 1300;
     while (performance.now() < end);

@@ -12,7 +12,8 @@ export type CpuClock = () => number | undefined;
 
 type Parts = {
   readonly onNotice: (message: string) => void;
-  readonly maxEnvWorker: number;
+  /** Returns how many episodes run at the same time. */
+  readonly numWorkers: () => number;
   readonly cpuClock?: CpuClock;
 };
 
@@ -23,7 +24,7 @@ type Stall = { readonly wallMs: number; readonly cpuMs: number | undefined };
  * did not run. All episodes share the loop, and their connections time out during a delay. Returns a function that ends
  * the watch.
  */
-export function noticeStalls({ onNotice, maxEnvWorker, cpuClock = threadCpuMs }: Parts): () => void {
+export function noticeStalls({ onNotice, numWorkers, cpuClock = threadCpuMs }: Parts): () => void {
   const reported = new Set<boolean>();
   let last = { wallMs: performance.now(), cpuMs: cpuClock() };
   const timer = setInterval(() => {
@@ -37,7 +38,7 @@ export function noticeStalls({ onNotice, maxEnvWorker, cpuClock = threadCpuMs }:
     const isComputing = stall.cpuMs !== undefined && stall.cpuMs >= computingShare * stall.wallMs;
     if (reported.has(isComputing)) return;
     reported.add(isComputing);
-    onNotice(isComputing ? describeComputing(stall, maxEnvWorker) : describeWaiting(stall));
+    onNotice(isComputing ? describeComputing(stall, numWorkers()) : describeWaiting(stall));
   }, lookMs);
   timer.unref();
   return () => clearInterval(timer);
@@ -45,10 +46,10 @@ export function noticeStalls({ onNotice, maxEnvWorker, cpuClock = threadCpuMs }:
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-function describeComputing({ wallMs, cpuMs = 0 }: Stall, maxEnvWorker: number): string {
+function describeComputing({ wallMs, cpuMs = 0 }: Stall, numWorkers: number): string {
   return (
     `The event loop did not turn for ${seconds(wallMs)}, of which this thread computed ${seconds(cpuMs)}: an agent, a tool or a judge computes without awaiting, ` +
-    `and meanwhile the connections of all other episodes wait or break. Lower rollout.max_env_worker (${maxEnvWorker}), or move that work to a worker thread or a process.`
+    `and meanwhile the connections of all other episodes wait or break. Lower rollout.max_env_worker (${numWorkers}), or move that work to a worker thread or a process.`
   );
 }
 

@@ -16,6 +16,7 @@ import {
 import type { JobInputs } from '@agentjet/inputs';
 import type { JobListener, Phase } from '@agentjet/records';
 import type { PlaceKeeper } from './place-keeper.js';
+import type { WorkerCount } from './worker-count.js';
 
 /** The parts that all phases of a run share. */
 export type RolloutContext = {
@@ -32,6 +33,7 @@ export type RolloutContext = {
   /** Runs episodes in other processes. Default: episodes run in this one. */
   readonly runEpisode?: GroupsOptions['runEpisode'];
   readonly emit: JobListener;
+  readonly workers: WorkerCount;
 };
 
 export type PhaseOptions = {

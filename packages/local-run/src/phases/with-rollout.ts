@@ -11,6 +11,7 @@ import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
 import { noticeStalls } from './notice-stalls.js';
 import { startWatchdog } from './watchdog.js';
+import { WorkerCount } from './worker-count.js';
 
 /**
  * The number of stack frames that an error keeps. Node keeps ten, but frameworks put more frames between the user's
@@ -26,6 +27,8 @@ type RolloutParts = {
   readonly checkEngine?: () => void;
   /** The record of groups and episodes. Default: in memory. */
   readonly record?: PlaceRecord | undefined;
+  /** Whether the backbone may sample faster with more calls at the same time. Default: false. */
+  readonly samplesWide?: boolean | undefined;
 };
 
 /**
@@ -34,7 +37,7 @@ type RolloutParts = {
  */
 export async function withRollout<T>(
   config: CommonConfig,
-  { inputs, policy, emit: tell, checkEngine, record }: RolloutParts,
+  { inputs, policy, emit: tell, checkEngine, record, samplesWide = false }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {
   checkJudge(inputs);
@@ -44,9 +47,10 @@ export async function withRollout<T>(
   Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
   // The timer of the watchdog also keeps Node alive if no episode has pending I/O.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
+  const workers = new WorkerCount({ ...config.rollout, samplesWide });
   const stopStalls = noticeStalls({
     onNotice: (message) => emit({ type: 'notice', message }),
-    maxEnvWorker: config.rollout.maxEnvWorker,
+    numWorkers: () => workers.now,
   });
   const pool = openPool(config, inputs);
   try {
@@ -70,6 +74,7 @@ export async function withRollout<T>(
       environment,
       keeper,
       emit,
+      workers,
       runEpisode,
     });
   } finally {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { BackboneError, deriveSeed, type CommonConfig, type Task } from '@agentjet/core';
+import { BackboneError, deriveSeed, firstWorkers, type CommonConfig, type Task } from '@agentjet/core';
 import { isAgentsFailure, type Environment, type TaskTable, samplingDefaults } from '@agentjet/rollout';
 import { sumModel } from '@agentjet/run-folder';
 import type { JobListener } from '@agentjet/records';
@@ -30,7 +30,7 @@ export async function probeDifficulty(config: CommonConfig, table: TaskTable, pa
       cacheFile: path.join(config.experimentDir, config.experimentName, 'task-probe.jsonl'),
       shapedBy: await describeShape(config, parts),
       probe: async (tasks) => opened.run(tasks),
-      chunk: 4 * Math.max(1, Math.ceil(config.rollout.maxEnvWorker / difficulty.samples)),
+      chunk: 4 * Math.max(1, Math.ceil(firstWorkers(config.rollout) / difficulty.samples)),
       onProgress: (done, total) =>
         notice(`probing tasks, ${difficulty.samples} episodes each: ${done} of ${total} tasks are done`),
     });
@@ -108,7 +108,7 @@ async function runProbe(
     step: 0,
     tasks,
     numRepeat: taskReader.difficulty.samples,
-    maxParallel: rollout.maxEnvWorker,
+    maxParallel: firstWorkers(rollout),
     sampling: samplingDefaults(context.config),
     requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,

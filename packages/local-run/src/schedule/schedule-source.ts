@@ -1,5 +1,5 @@
-import { drawPrefix, passSeed, type Task } from '@agentjet/core';
-import { Semaphore, type TaskGroup, samplingDefaults } from '@agentjet/rollout';
+import { addUp, drawPrefix, passSeed, type Task } from '@agentjet/core';
+import { type Semaphore, type TaskGroup, samplingDefaults } from '@agentjet/rollout';
 import { workAhead, type SourceStart } from '@agentjet/run';
 import { drawsOf, type Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
@@ -20,7 +20,12 @@ function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask
   return epochs.map((epoch) => batch.filter(({ draw }) => draw.epoch === epoch));
 }
 
-type RunAt = { readonly step: number; readonly signal: AbortSignal; readonly workers: Semaphore };
+type RunAt = {
+  readonly step: number;
+  readonly signal: AbortSignal;
+  readonly workers: Semaphore;
+  readonly maxParallel: number;
+};
 
 /**
  * Samples the groups of one epoch's draws, and returns them in order. There are fewer if the signal aborts. A group
@@ -73,7 +78,6 @@ async function runTasks(
     phase: 'sample',
     tasks,
     numRepeat: rollout.numRepeat,
-    maxParallel: rollout.maxEnvWorker,
     // A group counts as late only after all groups have begun. The limit has room for one more group, which shows that
     // no other group will begin.
     ...(rollout.stragglerPatience !== null && {
@@ -130,8 +134,8 @@ async function* pullGroups(
 ): AsyncGenerator<TrainingGroup> {
   const stepsMade = at.step;
   const left = schedule.draws(drawsOf(at));
-  const workers = new Semaphore(context.config.rollout.maxEnvWorker);
-  const { refillGroups: most } = context.config.rollout;
+  const { workers: count } = context;
+  const { refillGroups: most, numRepeat } = context.config.rollout;
   let next = readBatch(schedule, take(left, schedule.sizeOf(stepsMade + 1)));
   const begin = async (step: number, signal: AbortSignal): Promise<readonly TrainingGroup[] | undefined> => {
     const reading = next;
@@ -139,13 +143,19 @@ async function* pullGroups(
     next = readBatch(schedule, take(left, schedule.sizeOf(step + 1)));
     const batch = await reading;
     if (batch.length === 0) return undefined;
+    const at = { step, signal, workers: count.workers, maxParallel: count.now };
+    const startedAt = performance.now();
     const sample = async (drawn: readonly DrawnTask[]): Promise<readonly TrainingGroup[]> => {
       const groups: TrainingGroup[] = [];
-      for (const part of groupByEpoch(drawn))
-        groups.push(...(await runDraws(context, part, { step, signal, workers })));
+      for (const part of groupByEpoch(drawn)) groups.push(...(await runDraws(context, part, at)));
       return groups;
     };
-    return refillGroups(await sample(batch), {
+    const sampled = await sample(batch);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const tokens = addUp(sampled, ({ report }) => report?.generatedTokens ?? 0);
+    const notice = signal.aborted ? undefined : count.measured({ episodes: batch.length * numRepeat, tokens, seconds });
+    if (notice !== undefined) context.emit({ type: 'notice', message: notice });
+    return refillGroups(sampled, {
       most,
       draw: async (count) => (signal.aborted ? [] : sample(await readBatch(schedule, take(left, count)))),
     });

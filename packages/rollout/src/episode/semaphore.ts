@@ -1,10 +1,20 @@
 /** Admits at most `limit` holders at a time and serves waiters in the order of their arrival. */
 export class Semaphore {
+  #limit: number;
+  /** Negative while more work runs than a lowered limit allows. */
   #free: number;
   readonly #waiters: (() => void)[] = [];
 
   constructor(limit: number) {
+    this.#limit = limit;
     this.#free = limit;
+  }
+
+  /** Changes the limit. Work that runs already is not interrupted. */
+  resize(limit: number): void {
+    this.#free += limit - this.#limit;
+    this.#limit = limit;
+    this.#admit();
   }
 
   /**
@@ -33,8 +43,14 @@ export class Semaphore {
   }
 
   #release(): void {
-    const next = this.#waiters.shift();
-    if (next === undefined) this.#free++;
-    else next();
+    this.#free++;
+    this.#admit();
+  }
+
+  #admit(): void {
+    while (this.#free > 0 && this.#waiters.length > 0) {
+      this.#free--;
+      this.#waiters.shift()?.();
+    }
   }
 }

@@ -1,4 +1,4 @@
-import type { CommonConfig, NeedRequest } from '@agentjet/core';
+import { firstWorkers, type CommonConfig, type NeedRequest } from '@agentjet/core';
 
 /** The largest work that the configuration allows, in tokens. */
 export type Workload = {
@@ -48,7 +48,7 @@ export function readWorkload(request: WorkloadRequest, contextLength: number): W
     stepTokens,
     answerShare: (episodes * (usual - prompt)) / stepTokens,
     episodes,
-    episodesAtOnce: Math.min(episodes, rollout.maxEnvWorker),
+    episodesAtOnce: Math.min(episodes, firstWorkers(rollout)),
     answerTokens: answer,
   };
 }

@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("--start", choices=["cold", "warm"], default="cold")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--least-steps", type=int, default=7, help="ajet makes at least as many steps, for the median of the sampling speed")
-    parser.add_argument("--workers", type=int, default=128)
+    parser.add_argument("--workers", type=lambda text: text if text == "auto" else int(text), default=128, help="episodes at the same time, or auto")
     parser.add_argument("--pack-tokens", type=int, default=4096)
     parser.add_argument("--master-start", default="zero")
     parser.add_argument("--seconds", type=float, default=540)
