@@ -17,4 +17,4 @@ export { requireOnePolicy } from './policy/require-one-policy.js';
 export { type ServedModel, type ServeModelOptions, serveTunedModel } from './policy/serve-tuned-model.js';
 export { serveWithVllm } from './policy/serve-with-vllm.js';
 export { keepTemplate } from './policy/template-defaults.js';
-export { getModel, listModels } from './sources/known-models.js';
+export { getModel, kindOfModel, listModels } from './sources/known-models.js';

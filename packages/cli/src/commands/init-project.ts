@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, isBundledModel, quoteForShell } from '@agentjet/core';
 import { isModule } from '../init/complete-manifest.js';
-import { type Framework, frameworks, isFramework, planProject, type Project } from '../init/plan-project.js';
+import {
+  type Framework,
+  frameworks,
+  isFramework,
+  type PlanOptions,
+  planProject,
+  type Project,
+} from '../init/plan-project.js';
 import { planSkills, usualSkillsFolder } from '../init/plan-skills.js';
 import { writeProject } from '../init/write-project.js';
 
@@ -12,8 +19,9 @@ export async function initProject(folder: string, options: InitOptions): Promise
   const { model, version } = options;
   const skills = options.skills === true ? usualSkillsFolder : options.skills;
   if (skills !== undefined && options.framework === undefined && model === undefined) return copySkills(dir, skills);
+  const given = model === undefined ? {} : await findModel(dir, model);
   const framework = parseFramework(options.framework, model);
-  const project = planProject(framework, { name: toPackageName(dir), version, ...(model !== undefined && { model }) });
+  const project = planProject(framework, { name: toPackageName(dir), version, ...given });
   const { written, completed, kept } = await writeProject(
     dir,
     new Map([...project.files, ...(skills === undefined ? [] : skillsFor(skills))]),
@@ -23,7 +31,7 @@ export async function initProject(folder: string, options: InitOptions): Promise
   printKept(kept);
   if (!isModule(path.join(dir, 'package.json')))
     console.log('These files are ES modules: package.json needs "type": "module".');
-  console.log(['', 'Next:', ...listSteps(dir, { ...project, kept })].join('\n'));
+  console.log(['', 'Next:', ...listSteps(dir, { ...project, ...given, kept })].join('\n'));
   if (skills === undefined) console.log(offerSkills());
   return 0;
 }
@@ -35,6 +43,15 @@ export type InitOptions = {
   readonly skills?: string | true | undefined;
   readonly version: string;
 };
+
+/** Returns a file that exists as it is seen from the project. Throws ConfigError if the model is no path and no name. */
+async function findModel(dir: string, model: string): Promise<Pick<PlanOptions, 'model' | 'isModelHere'>> {
+  const { kindOfModel } = await import('@agentjet/models');
+  if (kindOfModel(model) === 'name') return { model };
+  if (path.isAbsolute(model) || !existsSync(model)) return { model, isModelHere: true };
+  const seen = path.relative(dir, path.resolve(model));
+  return { model: seen.startsWith('.') ? seen : `./${seen}`, isModelHere: true };
+}
 
 const printWritten = (dir: string, written: readonly string[]): void =>
   console.log(
@@ -106,16 +123,19 @@ function toPackageName(dir: string): string {
   return name === '' ? 'my-agent' : name;
 }
 
-type Written = Pick<Project, 'dependencies' | 'model'> & { readonly kept: readonly string[] };
+type Written = Pick<Project, 'dependencies' | 'model'> &
+  Pick<PlanOptions, 'isModelHere'> & { readonly kept: readonly string[] };
 
-function listSteps(dir: string, { dependencies, kept, model }: Written): readonly string[] {
+function listSteps(dir: string, { dependencies, kept, model, isModelHere = false }: Written): readonly string[] {
   const missing = Object.entries(dependencies).filter(([name]) => findInstalled(dir, name) === undefined);
   const here = path.relative(process.cwd(), dir);
   const run = 'npx ajet --conf agent.yaml';
   const steps = [
     ...(here === '' ? [] : [[`cd ${quoteForShell(here)}`, '']]),
     ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
-    ...(isBundledModel(model) ? [] : [[`npx ajet model get ${quoteForShell(model)}`, 'downloads the model, once']]),
+    ...(isBundledModel(model) || isModelHere
+      ? []
+      : [[`npx ajet model get ${quoteForShell(model)}`, 'downloads the model, once']]),
     ['npx ajet probe agent.yaml', 'predicts how training would go; trains nothing'],
     [`${run} --backbone=debug`, 'runs a few episodes and prints them'],
     [run, isBundledModel(model) ? 'trains; the reward rises within two minutes' : 'trains'],

@@ -61,14 +61,26 @@ it('writes settings for the model that is named, and takes LangGraph unless anot
   expect(readFileSync(path.join(dir, 'README.md'), 'utf8')).not.toMatch(/\{\{|nano/);
 });
 
-it.each(['my models/a "b"', 'C:\\models\\tiny', '12'])(
-  'writes any name of a model into the settings: %s',
-  async (model) => {
-    await init(dir, 'react', model);
-    const settings = readFileSync(path.join(dir, 'agent.yaml'), 'utf8');
-    expect(JSON.parse(/path: (.*)/.exec(settings)?.[1] ?? '')).toBe(model); // a JSON string is a YAML string
-  },
-);
+it.each(['my models/a "b"', 'C:\\models\\tiny'])('writes any path of a model into the settings: %s', async (model) => {
+  await init(dir, 'react', model);
+  const settings = readFileSync(path.join(dir, 'agent.yaml'), 'utf8');
+  expect(JSON.parse(/path: (.*)/.exec(settings)?.[1] ?? '')).toBe(model); // a JSON string is a YAML string
+});
+
+it('names a file as it is seen from the project, and downloads nothing', async () => {
+  const file = path.join(dir, 'tiny.gguf');
+  writeFileSync(file, '');
+  await init(path.join(dir, 'project'), 'react', path.relative(process.cwd(), file));
+  expect(readFileSync(path.join(dir, 'project/agent.yaml'), 'utf8')).toMatch(/path: "?\.\.[/\\]+tiny\.gguf/);
+  expect([lines.join('\n'), readFileSync(path.join(dir, 'project/README.md'), 'utf8')].join()).not.toMatch(/model get/);
+});
+
+it('refuses a model that is no path and no name, before it writes anything', async () => {
+  await expect(init(path.join(dir, 'project'), 'react', 'smollm3')).rejects.toThrow(
+    '"smollm3" is not the name of a model on the hub',
+  );
+  expect(readdirSync(dir)).toEqual([]);
+});
 
 it('names versions of the frameworks that this repository is tested with', () => {
   const readTested = (dir: string): Readonly<Record<string, string>> => {

@@ -40,9 +40,12 @@ export type PlanOptions = {
   readonly version: string;
   /** The value of `model.path`. Default: nano. */
   readonly model?: string;
+  /** Whether the model is a file or folder, so that there is nothing to download. */
+  readonly isModelHere?: boolean;
 };
 
-export function planProject(framework: Framework, { name, version, model = 'nano' }: PlanOptions): Project {
+export function planProject(framework: Framework, options: PlanOptions): Project {
+  const { name, version, model = 'nano', isModelHere = false } = options;
   const dependencies = {
     agentjet: version,
     '@agentjet/cli': version,
@@ -70,7 +73,7 @@ export function planProject(framework: Framework, { name, version, model = 'nano
     ...readTemplates('all'),
     // Use other settings and agents for the included models, which learn at a higher rate and need no examples.
     ...readTemplates(isBundledModel(model) ? 'tiny' : 'real').map(
-      ([file, text]) => [file, fillModel(text, model)] as const,
+      ([file, text]) => [file, fillModel(text, { model, isModelHere })] as const,
     ),
     ...readTemplates(framework),
     ['package.json', `${JSON.stringify(manifest, null, 2)}\n`] as const,
@@ -78,9 +81,16 @@ export function planProject(framework: Framework, { name, version, model = 'nano
   return { files, dependencies, model };
 }
 
-function fillModel(text: string, model: string): string {
+type GivenModel = { readonly model: string; readonly isModelHere: boolean };
+
+function fillModel(text: string, { model, isModelHere }: GivenModel): string {
+  const get = `npx ajet model get ${quoteForShell(model)}`;
+  const download = isModelHere ? '' : `${get.padEnd(46)} # downloads the model, once\n`;
   const inYaml = /^[A-Za-z][\w./@-]*$/.test(model) ? model : JSON.stringify(model);
-  return text.replaceAll('{{model.yaml}}', () => inYaml).replaceAll('{{model.shell}}', () => quoteForShell(model));
+  return text
+    .replaceAll('{{model.download}}', () => download)
+    .replaceAll('{{model.yaml}}', () => inYaml)
+    .replaceAll('{{model.shell}}', () => quoteForShell(model));
 }
 
 const templatesDir = fileURLToPath(new URL('../../templates', import.meta.url));

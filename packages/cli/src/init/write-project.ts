@@ -43,7 +43,7 @@ export async function writeProject(dir: string, files: ReadonlyMap<string, strin
   if (conflicts.length > 0)
     throw new AgentJetError(
       'file_exists',
-      `${dir} has its own ${conflicts.join(', ')}, which are not overwritten. Name another folder: ajet init <folder> --framework <name>.`,
+      `${dir} has its own ${conflicts.join(', ')}. Existing files are not overwritten. Name another folder: ajet init <folder> --framework <name>.`,
     );
   const missing = [...files].filter(([name]) => !existsSync(path.join(dir, name)));
   try {

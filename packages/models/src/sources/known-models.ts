@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { nanoModelDir } from '@agentjet/nano';
 import { microModelDir } from '@agentjet/micro';
 import {
@@ -71,13 +72,29 @@ async function download(text: string, options: GetModelOptions): Promise<KnownMo
   const named = parseNamedModel(text);
   if (named !== undefined) return describeNamed(text, await resolveNamedModel(named, { ...options, isRefresh }));
   const name = parseModelName(text);
-  if (name === undefined)
-    throw new ConfigError(
-      'wrong_value',
-      `${JSON.stringify(text)} is not the name of a model on the hub. Such a name has two parts, as Qwen/Qwen2.5-0.5B-Instruct, and may end in @revision. The short names are ${namedModels.map((each) => each.name).join(', ')}.`,
-    );
+  if (name === undefined) throw notAName(text);
   const onProgress = tellDownload(text, options.onNotice);
   return toKnownModel(await downloadModel(name, { ...options, isRefresh, onProgress }));
+}
+
+function notAName(text: string): ConfigError {
+  return new ConfigError(
+    'wrong_value',
+    `${JSON.stringify(text)} is not the name of a model on the hub. Such a name has two parts, as Qwen/Qwen2.5-0.5B-Instruct, and may end in @revision. The short names are ${namedModels.map((each) => each.name).join(', ')}.`,
+  );
+}
+
+/**
+ * Returns whether a value for `model.path` is a path, or a name. Asks no server, and the path need not exist. Throws
+ * ConfigError if it can be neither.
+ */
+export function kindOfModel(text: string): 'path' | 'name' {
+  const isName = isBundledModel(text) || parseNamedModel(text) !== undefined;
+  if (isName) return 'name';
+  if (existsSync(text)) return 'path';
+  if (parseModelName(text) !== undefined) return 'name';
+  if (/[\\/]|^[.~]/.test(text)) return 'path';
+  throw notAName(text);
 }
 
 async function toKnownModel({ id, revision, commit, dir, hasWeights }: CachedModel): Promise<KnownModel> {
