@@ -37,6 +37,7 @@ export const jobs = {
   trackers: 'Do TensorBoard, wandb and swanlab take what a run sends them?',
   gguf: 'Are GGUF files read as the reference reads them, and does llama.cpp answer with our exports as we do?',
   real: 'Does a real language model learn in the tutorials with SmolLM2, one seed of each?',
+  bfcl: 'Does SmolLM2 learn to choose the right function on the data of BFCL?',
   frameworks: 'Which agent frameworks in TypeScript and in Python work, and is exactly what they sampled trained?',
   harbor: 'Are tasks of Harbor paid as Harbor pays them, and neither attacks, faults nor kills change that?',
   kubernetes: 'Are tasks of Harbor paid right in pods of a real API server, while its calls and its pods fail?',

@@ -29,3 +29,28 @@ export function findShortfalls(summary: Readonly<Record<string, unknown>>): read
     return isMet({ before, after }) ? [] : [`${key} went from ${before} to ${after}; its bar is ${says}`];
   });
 }
+
+type Stages = { readonly before: number; readonly after: number };
+
+const choiceBars: readonly {
+  readonly kind: string;
+  readonly says: string;
+  readonly isMet: (stages: Stages) => boolean;
+}[] = [
+  { kind: 'simple', says: '0.2 more', isMet: ({ before, after }) => after - before >= 0.2 },
+  { kind: 'multiple', says: '0.2 more', isMet: ({ before, after }) => after - before >= 0.2 },
+  { kind: 'irrelevance', says: 'at most 0.05 less', isMet: ({ before, after }) => after >= before - 0.05 },
+];
+
+/** Returns a sentence for each kind of question of BFCL that was not measured or does not meet its bar. */
+export function findChoiceShortfalls({ bfcl }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (!isJsonObject(bfcl)) return ['bfcl was not measured'];
+  if (bfcl['skipped'] !== undefined) return [`bfcl was skipped: ${String(bfcl['skipped'])}`];
+  return choiceBars.flatMap(({ kind, says, isMet }) => {
+    const stages = bfcl[kind];
+    if (!isJsonObject(stages)) return [`${kind} was not measured`];
+    const { before, after } = stages;
+    if (typeof before !== 'number' || typeof after !== 'number') return [`${kind} has no figures`];
+    return isMet({ before, after }) ? [] : [`${kind} went from ${before} to ${after}; its bar is ${says}`];
+  });
+}
