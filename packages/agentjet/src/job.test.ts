@@ -99,3 +99,8 @@ describe('AgentJetJob', () => {
     expect(() => new AgentJetJob().setWorkflow(42 as unknown as typeof Silent)).toThrow(ConfigError);
   });
 });
+
+it('finds that transcripts are missing before it looks for the model', async () => {
+  const job = new AgentJetJob({ model: 'no/such-model', config: { sft: { transcripts: 'nowhere.jsonl' } } });
+  await expect(job.sft()).rejects.toThrow(/There is nothing at .*nowhere\.jsonl/);
+});

@@ -34,7 +34,8 @@ export async function readJsonlTranscripts(file: string, { isOwn = false } = {})
   return { transcripts: toTranscripts(read), sha256: hash.digest('hex') };
 }
 
-async function checkIsFile(file: string): Promise<void> {
+/** Throws ConfigError `no_transcripts` if there is no file. */
+export async function checkIsFile(file: string): Promise<void> {
   const entry = await stat(file).catch((cause: unknown) => {
     throw new ConfigError(
       'no_transcripts',

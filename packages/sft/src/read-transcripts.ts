@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 import { transcriptsFile } from '@agentjet/records';
-import { readAtifTranscripts, readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
+import { checkIsFile, readAtifTranscripts, readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
 import { readRunTranscripts, type RunReaderOptions } from './read-run-transcripts.js';
 import type { Transcript } from './conversation.js';
 
@@ -11,27 +11,36 @@ import type { Transcript } from './conversation.js';
 export type TranscriptSource = { readonly path: string; readonly sha256: string; readonly examples: number };
 
 /**
- * Reads all transcripts that `sft.transcripts` names, in this order. Throws ConfigError `no_transcripts`,
- * `bad_transcript` or `other_tokens`, which name file and line.
+ * Returns the files and run folders that `sft.transcripts` names, in this order. Reads no line of them. Throws
+ * ConfigError `no_transcripts` if there are none, or if one is missing.
  */
-export async function readTranscripts(
-  { sft }: CommonConfig,
-  options: RunReaderOptions,
-): Promise<{ readonly transcripts: readonly Transcript[]; readonly sources: readonly TranscriptSource[] }> {
+export async function findTranscripts({ sft }: Pick<CommonConfig, 'sft'>): Promise<readonly string[]> {
   const paths = [sft.transcripts ?? []].flat();
   if (paths.length === 0)
     throw new ConfigError(
       'no_transcripts',
       'There is nothing to imitate. Set sft.transcripts to a run folder that debug.collect has made, to a JSONL file of {"messages": [...], "tools": [...]}, an ATIF document, or to a list of them.',
     );
+  const files = (await Promise.all(paths.map(expand))).flat();
+  for (const file of files) if (!isFolder(file)) await checkIsFile(file);
+  return files;
+}
+
+/**
+ * Reads all transcripts that `sft.transcripts` names, in this order. Throws ConfigError `no_transcripts`,
+ * `bad_transcript` or `other_tokens`, which name file and line.
+ */
+export async function readTranscripts(
+  config: Pick<CommonConfig, 'sft'>,
+  options: RunReaderOptions,
+): Promise<{ readonly transcripts: readonly Transcript[]; readonly sources: readonly TranscriptSource[] }> {
   const transcripts: Transcript[] = [];
   const sources: TranscriptSource[] = [];
-  for (const given of paths)
-    for (const file of await expand(given)) {
-      const read = await readSource(file, options);
-      sources.push({ path: file, sha256: read.sha256, examples: read.transcripts.length });
-      transcripts.push(...withPlaces(read.transcripts, sources.length));
-    }
+  for (const file of await findTranscripts(config)) {
+    const read = await readSource(file, options);
+    sources.push({ path: file, sha256: read.sha256, examples: read.transcripts.length });
+    transcripts.push(...withPlaces(read.transcripts, sources.length));
+  }
   return { transcripts, sources };
 }
 

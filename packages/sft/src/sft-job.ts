@@ -8,7 +8,7 @@ import { loadModelTokenizer, prepareModel, requireOnePolicy, withPacks } from '@
 import { countEpochs } from './choose-epochs.js';
 import { createExampleOrder } from './example-order.js';
 import { prepareExamples } from './prepare-examples.js';
-import { readTranscripts } from './read-transcripts.js';
+import { findTranscripts, readTranscripts } from './read-transcripts.js';
 import { runSft } from './run-sft.js';
 import { checkReport, describeExamples, writeReport } from './sft-report.js';
 
@@ -33,6 +33,7 @@ export async function imitate(given: CommonConfig, parts: SftParts): Promise<Sft
   });
   const startedAt = performance.now();
   const { inputs, onEvent: emit, signal, resume = false, from } = parts;
+  await findTranscripts(given); // a missing file is found before the model is downloaded and its memory is judged
   const model = await prepareModel(given, inputs.backbone, { emit, signal, trains: true });
   const { modelDir } = model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
