@@ -3,7 +3,12 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 import { transcriptsFile } from '@agentjet/records';
-import { checkIsFile, readAtifTranscripts, readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
+import {
+  checkIsFile,
+  readAtifTranscripts,
+  readJsonlTranscripts,
+  type ReadTranscripts,
+} from './read-jsonl-transcripts.js';
 import { readRunTranscripts, type RunReaderOptions } from './read-run-transcripts.js';
 import type { Transcript } from './conversation.js';
 

@@ -8,6 +8,7 @@ import { loadModelTokenizer, prepareModel, requireOnePolicy, withPacks } from '@
 import { countEpochs } from './choose-epochs.js';
 import { createExampleOrder } from './example-order.js';
 import { prepareExamples } from './prepare-examples.js';
+import { describeEqualRows, findEqualRows, imitatedTokens } from './equal-rows.js';
 import { findTranscripts, readTranscripts } from './read-transcripts.js';
 import { runSft } from './run-sft.js';
 import { checkReport, describeExamples, writeReport } from './sft-report.js';
@@ -52,6 +53,11 @@ export async function imitate(given: CommonConfig, parts: SftParts): Promise<Sft
     signal,
   });
   emit({ type: 'notice', message: describeExamples(examples) });
+  if (inputs.backbone.readsWeights !== false) {
+    const equal = await findEqualRows(modelDir, imitatedTokens(examples.training));
+    const texts = equal.map((ids) => ids.map((id) => chatTokenizer.tokenizer.decode([id])));
+    if (texts.length > 0) onNotice(describeEqualRows(texts));
+  }
   if (runDir !== undefined) await checkReport(runDir, examples);
   const { batchSize } = config.sft;
   const epochs = countEpochs(config.sft, examples.heldOut.length);
