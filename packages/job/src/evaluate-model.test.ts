@@ -59,5 +59,9 @@ it('refuses a run without a checkpoint, and what does not exist', async () => {
   await expect(evaluate(path.join(dir, 'lake', '2026-01-01T10-00-00'))).rejects.toThrow(
     'has no checkpoint. It was stopped before its first',
   );
+  writeFileSync(path.join(dir, 'lake', '2026-01-01T10-00-00', 'transcripts.jsonl'), '');
+  await expect(evaluate(path.join(dir, 'lake', '2026-01-01T10-00-00'))).rejects.toThrow(
+    /holds collected transcripts and no model\. Imitate them first: ajet sft /,
+  );
   await expect(evaluate(path.join(dir, 'nowhere'))).rejects.toThrow('There is no checkpoint');
 });

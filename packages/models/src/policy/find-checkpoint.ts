@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, quoteForShell } from '@agentjet/core';
 import { parseModelName } from '@agentjet/model-hub';
 import { parseNamedModel } from '../sources/parse-named-model.js';
+import { transcriptsFile } from '@agentjet/records';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 
 /**
@@ -24,6 +25,11 @@ export async function findCheckpoint(folder: string, onNotice: (message: string)
   const checkpoint = await (await openRunFolder(dir)).checkpoints.latest(onNotice);
   if (checkpoint !== undefined) return checkpoint.dir;
   requireOneModel(dir);
+  if (existsSync(path.join(dir, transcriptsFile)))
+    throw new BackboneError(
+      'checkpoint',
+      `${dir} holds collected transcripts and no model. Imitate them first: ajet sft --conf <your configuration> ${quoteForShell(`sft.transcripts=${dir}`)}`,
+    );
   throw new BackboneError(
     'checkpoint',
     `The run ${dir} has no checkpoint. It was stopped before its first; the model that it began with is model.path in ${path.join(dir, 'config.yaml')}.`,
