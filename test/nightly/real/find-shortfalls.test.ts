@@ -45,6 +45,6 @@ it.each([
 });
 
 it('says why BFCL was skipped', () => {
-  expect(findChoiceShortfalls({ bfcl: { skipped: 'no index' } })).toEqual(['bfcl was skipped: no index']);
+  expect(findChoiceShortfalls({ bfcl: { skipped: 'no index' } })).toEqual(['bfcl was skipped: "no index"']);
   expect(findChoiceShortfalls({})).toEqual(['bfcl was not measured']);
 });

@@ -45,7 +45,7 @@ const choiceBars: readonly {
 /** Returns a sentence for each kind of question of BFCL that was not measured or does not meet its bar. */
 export function findChoiceShortfalls({ bfcl }: Readonly<Record<string, unknown>>): readonly string[] {
   if (!isJsonObject(bfcl)) return ['bfcl was not measured'];
-  if (bfcl['skipped'] !== undefined) return [`bfcl was skipped: ${String(bfcl['skipped'])}`];
+  if (bfcl['skipped'] !== undefined) return [`bfcl was skipped: ${JSON.stringify(bfcl['skipped'])}`];
   return choiceBars.flatMap(({ kind, says, isMet }) => {
     const stages = bfcl[kind];
     if (!isJsonObject(stages)) return [`${kind} was not measured`];
