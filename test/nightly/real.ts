@@ -3,7 +3,7 @@ import type { NightlyJob } from './nightly-job.js';
 import { findShortfalls } from './real/find-shortfalls.js';
 import { needsModel, runSections } from './real/run-sections.js';
 
-/** The sections of `npm run bench -- real`, without the one that has a job of its own. They take about 40 minutes on two cores. */
+/** The sections of `npm run bench -- real`, without the longest, which is the job `bfcl`. They take about 40 minutes on two cores. */
 const sections = [
   'calculator',
   'json',

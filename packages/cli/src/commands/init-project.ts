@@ -44,7 +44,7 @@ export type InitOptions = {
   readonly version: string;
 };
 
-/** Returns a file that exists as it is seen from the project. Throws ConfigError if the model is no path and no name. */
+/** Returns a file that exists as it is seen from the project. Throws ConfigError if the model is neither a path nor a name. */
 async function findModel(dir: string, model: string): Promise<Pick<PlanOptions, 'model' | 'isModelHere'>> {
   const { kindOfModel } = await import('@agentjet/models');
   if (kindOfModel(model) === 'name') return { model };

@@ -75,7 +75,7 @@ it('names a file as it is seen from the project, and downloads nothing', async (
   expect([lines.join('\n'), readFileSync(path.join(dir, 'project/README.md'), 'utf8')].join()).not.toMatch(/model get/);
 });
 
-it('refuses a model that is no path and no name, before it writes anything', async () => {
+it('refuses a model that is neither a path nor a name, before it writes anything', async () => {
   await expect(init(path.join(dir, 'project'), 'react', 'smollm3')).rejects.toThrow(
     '"smollm3" is not the name of a model on the hub',
   );
