@@ -37,12 +37,10 @@ const rows = [
 
 it('finds rows that are equal but for rounding, and rows of zeros', async () => {
   expect(new Set(await find([0, 1, 2, 3, 4, 5], rows))).toEqual(
-    new Set(
-      [
-        [0, 3],
-        [1, 5],
-      ].map((ids) => ids),
-    ),
+    new Set([
+      [0, 3],
+      [1, 5],
+    ]),
   );
 });
 
