@@ -2,7 +2,7 @@
 
 export type BoxLanguage = 'python3' | 'node' | 'perl';
 
-export const boxLanguages: readonly BoxLanguage[] = ['python3', 'node', 'perl'];
+const boxLanguages: readonly BoxLanguage[] = ['python3', 'node', 'perl'];
 
 /** What the shell says on standard error if the image has none of the languages. */
 export const noLanguage = 'agentjet-no-language';
