@@ -53,12 +53,12 @@ export function openHarbor(options: HarborOptions): Environment {
         lifeSeconds: lifeOf(found, options),
         signal,
       });
+      const session = new HarborSession(opened, { engine, task: found, episodeId, settings: options });
       try {
-        const session = new HarborSession(opened, { engine, task: found, episodeId, settings: options });
         await session.begin();
         return session;
       } catch (error) {
-        await opened.box.remove().catch(() => undefined); // with its box, everything that the session began ends
+        await session.close().catch(() => undefined);
         throw error;
       }
     },

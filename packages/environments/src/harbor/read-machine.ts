@@ -60,7 +60,7 @@ function checkMachine(spec: EnvironmentToml, folder: string, refuse: Refuse): vo
   for (const compose of ['docker-compose.yaml', 'docker-compose.yml', 'compose.yaml'])
     if (existsSync(path.join(folder, compose)))
       refuse(
-        `${path.basename(folder)}/${compose} describes several machines. Only a Dockerfile or docker_image can be run.`,
+        `${path.basename(folder)}/${compose} describes several machines. Only a Dockerfile or docker_image can be run. Let Harbor itself run this task, as a program of a swarm (docs/harbor-tasks.md).`,
       );
 }
 

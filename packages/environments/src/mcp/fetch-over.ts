@@ -29,7 +29,7 @@ export function fetchOver(dial: Dial): typeof fetch {
         createConnection: () => socket,
         signal,
       });
-      request.once('error', (error) => {
+      request.on('error', (error) => {
         plain.destroy();
         reject(error);
       });
