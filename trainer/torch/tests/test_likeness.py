@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel
 
+from ajet_torch import likeness
 from ajet_torch.attention import AttentionPlan, DensePlan
 from ajet_torch.config import InferenceConfig, WorkerConfig
 from ajet_torch.errors import WorkerError
@@ -88,6 +89,19 @@ def test_a_model_whose_logits_are_large_may_differ_by_their_rounding() -> None:
         gap = (our_logprobs(PolicyModel(lm, HeadOptions()), rows, CPU) - own_logprobs(lm, rows, CPU)).abs().mean()
     assert gap > COARSE_LIMIT
     check_likeness(PolicyModel(lm, HeadOptions()), CPU)
+    with pytest.raises(WorkerError, match="MistralForCausalLM computes something"):
+        check_likeness(WithoutWindow(lm, HeadOptions()), CPU)
+
+
+def test_a_gap_that_rounding_may_explain_is_measured_again_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = with_large_logits("mistral")
+    monkeypatch.setattr(likeness, "COARSE_LIMIT", 1e-3)
+    monkeypatch.setattr(likeness, "COARSE_SHARE", 0.0)
+    with torch.no_grad():
+        gap, limit = likeness.measure_gap(PolicyModel(lm, HeadOptions()), CPU)
+    assert gap > limit
+    check_likeness(PolicyModel(lm, HeadOptions()), CPU)
+    assert lm.dtype == torch.bfloat16
     with pytest.raises(WorkerError, match="MistralForCausalLM computes something"):
         check_likeness(WithoutWindow(lm, HeadOptions()), CPU)
 
