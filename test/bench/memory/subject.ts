@@ -20,8 +20,8 @@ function randomIds({ random, vocabSize }: Workload, length: number): readonly nu
 /**
  * Makes answers that share their prompt, as a group of episodes does. Without sharing, each answer has its own prompt.
  */
-function createSamples(workload: Workload): Sample[] {
-  const { groups, episodes, promptTokens, answerTokens } = workload;
+function createSamples(workload: Workload, episodes: number): Sample[] {
+  const { groups, promptTokens, answerTokens } = workload;
   return Array.from({ length: groups }, () => {
     const prompt = randomIds(workload, promptTokens);
     return Array.from({ length: episodes }, () => [...prompt, ...randomIds(workload, answerTokens)]);
@@ -65,7 +65,8 @@ const backbone = await createOnnxBackbone({
   ...(loraRank > 0 && { lora: { rank: loraRank } }),
 });
 say('open', startedAt);
-for (let step = 0; step < (trains ? 3 : 1); step++) {
+const numSteps = trains ? 3 : 1;
+for (let step = 0; step < numSteps; step++) {
   startedAt = performance.now();
   const prompts = Array.from({ length: groups }, () => Int32Array.from(randomIds(workload, promptTokens)));
   await Promise.all(
@@ -79,7 +80,9 @@ for (let step = 0; step < (trains ? 3 : 1); step++) {
   say('sample', startedAt);
   if (!trains) continue;
   startedAt = performance.now();
-  const { packs } = packTrees(createSamples(workload), { maxPackTokens: memoryCase.packTokens });
+  // The last step trains one answer of each group. The layers of such small trees are kept for the backward pass.
+  const samples = createSamples(workload, step === numSteps - 1 ? 1 : episodes);
+  const { packs } = packTrees(samples, { maxPackTokens: memoryCase.packTokens });
   const metrics = await backbone.trainStep({
     packs,
     loss: {
