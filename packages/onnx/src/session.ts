@@ -32,6 +32,7 @@ export async function openSession(
     extra: {
       session: {
         set_denormal_as_zero: '1',
+        use_device_allocator_for_initializers: '1',
         force_spinning_stop: '1',
         dynamic_block_base: '4',
         intra_op: { spin_duration_us: '20' },
