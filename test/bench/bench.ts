@@ -21,13 +21,15 @@ export type BenchResult = {
   readonly isPart?: boolean;
 };
 
+export type WallTime = 'one core' | 'all cores';
+
 export type Bench = {
   readonly run: (options: BenchOptions) => Promise<BenchResult>;
   /**
    * Set if the figures are wall time. It says whether the work runs on one core or on all cores. The benchmark then
-   * refuses to run on a busy machine.
+   * refuses to run on a busy machine. A function decides by the arguments.
    */
-  readonly wallTimeOf?: 'one core' | 'all cores';
+  readonly wallTimeOf?: WallTime | ((args: readonly string[]) => WallTime | undefined);
   /** Joins the values of one part of the summary, if several runs measured it, for example one seed each. */
   readonly joinValues?: (part: string, values: readonly unknown[]) => unknown;
 };

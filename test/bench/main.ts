@@ -37,8 +37,9 @@ async function runBench(
   { run, wallTimeOf }: Bench,
   options: Omit<BenchOptions, 'waitUntilQuiet'>,
 ): Promise<BenchResult & { readonly noise?: readonly Noise[] }> {
-  if (wallTimeOf === undefined) return run({ ...options, waitUntilQuiet: async () => undefined });
-  const probe = await startNoiseProbe(wallTimeOf === 'all cores' ? availableParallelism() : 1);
+  const cores = typeof wallTimeOf === 'function' ? wallTimeOf(options.args) : wallTimeOf;
+  if (cores === undefined) return run({ ...options, waitUntilQuiet: async () => undefined });
+  const probe = await startNoiseProbe(cores === 'all cores' ? availableParallelism() : 1);
   const noise: Noise[] = [];
   const look = async (): Promise<void> => void noise.push(await waitUntilQuiet(probe, patience));
   try {
@@ -66,12 +67,13 @@ async function main(): Promise<void> {
   }
   const tree = readTree(here);
   const out = textOption(args, '--out');
-  const { noise, ...result } = await runBench(bench, { report, args });
+  const { noise, ...measured } = await runBench(bench, { report, args });
+  const details = noise === undefined ? measured.details : { ...measured.details, noise: worst(noise) };
+  const result = { ...measured, details };
   if (tree.commit === null) report(`Not kept: ${tree.problem}.`);
   else if (out !== undefined) report(`Written to ${writePart(out, { name, commit: tree.commit }, result)}.`);
   else {
-    const details = noise === undefined ? result.details : { ...result.details, noise: worst(noise) };
-    const file = keepResult(results, { name, commit: tree.commit }, { ...result, details });
+    const file = keepResult(results, { name, commit: tree.commit }, result);
     report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
   }
   if (isJson) console.log(JSON.stringify(result.summary));

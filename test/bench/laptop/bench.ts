@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { toErrorMessage } from '@agentjet/core';
-import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult, type WallTime } from '../bench.js';
 import { joinCalculators, measureCalculator } from './calculator.js';
 import { measureInt8 } from './int8.js';
 import { measureShape, shapeNames } from './shape.js';
@@ -14,7 +14,10 @@ import { measureShape, shapeNames } from './shape.js';
  * results can be joined.
  */
 
-export const wallTimeOf = 'all cores';
+/** The differences between int8 and float32 are the same on a busy machine. */
+export function wallTimeOf(args: readonly string[]): WallTime | undefined {
+  return namedSections(args).every((name) => name === 'int8') ? undefined : 'all cores';
+}
 
 export function joinValues(part: string, values: readonly unknown[]): unknown {
   if (part === 'calculator_lora') return joinCalculators(values);
@@ -48,11 +51,7 @@ const sections: readonly Section[] = [
 ];
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
-  const wanted = listOption(
-    options.args,
-    '--only',
-    sections.map(({ name }) => name),
-  );
+  const wanted = namedSections(options.args);
   const summary: Record<string, unknown> = {};
   const failed: Record<string, string> = {};
   for (const { name, measure } of sections.filter((section) => wanted.includes(section.name))) {
@@ -68,4 +67,12 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
     }
   }
   return { summary, details: { failed }, isPart: wanted.length < sections.length };
+}
+
+function namedSections(args: readonly string[]): readonly string[] {
+  return listOption(
+    args,
+    '--only',
+    sections.map(({ name }) => name),
+  );
 }

@@ -4,7 +4,7 @@ import { createOnnxBackbone } from '@agentjet/trainer';
 import { adamOptions } from '@agentjet/trainer/testing';
 import type { BenchOptions } from '../bench.js';
 import { costOf, inTurn, playContest, randomBatch, randomIds, type Contest } from '../engine/contest.js';
-import { startTorch } from '../engine/torch-process.js';
+import { startTorch, type TorchProcess } from '../engine/torch-process.js';
 import { measurePeak, modelFolderOf } from '../memory/bench.js';
 import { createCase, shapes } from '../memory/memory-cases.js';
 
@@ -59,10 +59,16 @@ async function ask(backbone: Backbone, { seed, vocabSize, numTokens }: Call): Pr
   await backbone.engine.generate({ promptIds: randomIds(promptLength, seed, vocabSize), sampling });
 }
 
+async function openTorch(threads: number): Promise<TorchProcess> {
+  const torch = await startTorch(threads);
+  if (torch !== null) return torch;
+  throw new Error('No Python with PyTorch was found. Set AJET_TORCH_PYTHON, or run `npm run setup:torch`.');
+}
+
 /** Calls of the model in int8 with an adapter, against PyTorch in float32 without one. */
 async function measureDecoding({ config, folder, options }: Parts): Promise<Readonly<Record<string, number | null>>> {
   const backbone = await createOnnxBackbone({ modelDir: folder, optimizer, lora, frozenWeights: 'int8' });
-  const torch = await startTorch(options.threads);
+  const torch = await openTorch(options.threads);
   try {
     const ratios = await inTurn([1, 8, 32], async (atOnce) => {
       const contest: Contest = {
@@ -84,7 +90,7 @@ async function measureDecoding({ config, folder, options }: Parts): Promise<Read
     return Object.fromEntries(ratios);
   } finally {
     await backbone.close();
-    await torch?.close();
+    await torch.close();
   }
 }
 
@@ -96,7 +102,7 @@ async function measureTraining(
   if (!hasMemory(name, kind, options)) return null;
   const adapted = kind === 'lora' ? ({ lora, frozenWeights: 'int8' } as const) : {};
   const backbone = await createOnnxBackbone({ modelDir: folder, optimizer, ...adapted });
-  const torch = await startTorch(options.threads);
+  const torch = await openTorch(options.threads);
   try {
     const batch = randomBatch({ rows: trainRows, length: trainLength, vocabSize: config.vocab_size });
     const outcome = await playContest(
@@ -113,7 +119,7 @@ async function measureTraining(
     return outcome.ratio;
   } finally {
     await backbone.close();
-    await torch?.close();
+    await torch.close();
   }
 }
 
@@ -123,7 +129,7 @@ function hasMemory(name: ShapeName, kind: 'full' | 'lora', { report }: Options):
   return false;
 }
 
-/** The peaks of processes that sample 32 calls, or sample and train 2 rows of 512 tokens. */
+/** The peaks of processes that sample 32 calls, or sample and train 3 groups of 8 answers of 107 tokens to prompts of 512. */
 async function measurePeaks({
   name,
   config,
@@ -131,11 +137,11 @@ async function measurePeaks({
   options,
 }: Parts): Promise<Readonly<Record<string, number | null>>> {
   const inGb = (bytes: number): number => Number((bytes / 1e9).toFixed(2));
-  const rows = [2, 1, 256, 256, 4] as const;
+  const groups = [3, 8, 512, 107, 4] as const;
   const cases = {
     sampling: createCase(name, [4, 8, 512, 16, 16], { shape: config, trains: false, format: 'int8' }),
-    lora: createCase(name, rows, { shape: config, loraRank: lora.rank, format: 'int8' }),
-    full: createCase(name, rows, { shape: config }),
+    lora: createCase(name, groups, { shape: config, loraRank: lora.rank, format: 'int8' }),
+    full: createCase(name, groups, { shape: config }),
   };
   return Object.fromEntries(
     Object.entries(cases).map(([kind, memoryCase]) =>
