@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { noCalls, nothingTracked } from '@agentjet/rollout';
 import type { Episode, JobEvent } from 'agentjet';
 import { expect, it } from 'vitest';
 import { createTerminalListener } from './terminal.js';
@@ -22,31 +23,9 @@ function createEpisode(reward: number): Episode {
     seed: 1,
     samples: [],
     turns: [],
-    stats: {
-      calls: 1,
-      generatedTokens: 500,
-      trainedTokens: 500,
-      samples: 1,
-      forks: {},
-      splices: {},
-      foreignMessages: {},
-      specialTokens: {},
-    },
+    stats: { ...nothingTracked, calls: 1, generatedTokens: 500, trainedTokens: 500, samples: 1 },
     ignoredParameters: {},
-    calls: {
-      answered: 1,
-      aborted: 0,
-      failed: 0,
-      untrained: 0,
-      repeated: 0,
-      truncated: 0,
-      withTools: 0,
-      callingTools: 0,
-      malformedToolCalls: 0,
-      malformedArguments: 0,
-      unknownTools: 0,
-      malformedJson: 0,
-    },
+    calls: { ...noCalls, answered: 1 },
     metadata: {},
     logMetrics: {},
     seconds: 1,

@@ -102,7 +102,7 @@ export {
 } from './random.js';
 export { shuffleIndices } from './random.js';
 export { sha256 } from './sha256.js';
-export { rejectOnAbort } from './reject-on-abort.js';
+export { pause, rejectOnAbort } from './reject-on-abort.js';
 export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';
 export { defineBackbone, type BackboneParts, type BackboneRegistration } from './registrations.js';
 export {

@@ -20,3 +20,20 @@ export async function rejectOnAbort<Result>(
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/** Calls back after `ms`. The returned function cancels the call. */
+type Timer = { readonly after: (ms: number, run: () => void) => () => void };
+
+/** Resolves after this many milliseconds, or at once if the signal is aborted. */
+export async function pause(timer: Timer, ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = timer.after(ms, done);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

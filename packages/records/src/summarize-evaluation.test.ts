@@ -1,5 +1,5 @@
 import { wilsonInterval } from '@agentjet/core/success';
-import type { Episode } from '@agentjet/rollout';
+import { type Episode, noCalls, nothingTracked } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
 import { readChange, summarizeEvaluation, toEvaluationRecord } from './summarize-evaluation.js';
 
@@ -22,31 +22,9 @@ const base = {
   seed: 1,
   samples: [],
   turns: [],
-  stats: {
-    calls: 1,
-    generatedTokens: 10,
-    trainedTokens: 10,
-    samples: 1,
-    forks: {},
-    splices: {},
-    foreignMessages: {},
-    specialTokens: {},
-  },
+  stats: { ...nothingTracked, calls: 1, generatedTokens: 10, trainedTokens: 10, samples: 1 },
   ignoredParameters: {},
-  calls: {
-    answered: 1,
-    aborted: 0,
-    failed: 0,
-    untrained: 0,
-    repeated: 0,
-    truncated: 0,
-    withTools: 0,
-    callingTools: 0,
-    malformedToolCalls: 0,
-    malformedArguments: 0,
-    unknownTools: 0,
-    malformedJson: 0,
-  },
+  calls: { ...noCalls, answered: 1 },
   metadata: {},
   seconds: 1,
 };

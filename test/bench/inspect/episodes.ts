@@ -2,7 +2,7 @@ import { layOutEpisode } from '@agentjet/context-tracker';
 import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { EpisodeRecord } from '@agentjet/run-folder';
-import type { Episode } from '@agentjet/rollout';
+import { type Episode, noCalls } from '@agentjet/rollout';
 import { toEpisodeLine } from '@agentjet/records';
 import {
   agent,
@@ -58,20 +58,7 @@ const thoughtsCut: Workload = (size, chatTokenizer) => {
 function createEpisode(name: string, episode: ReturnType<Workload>, chatTokenizer: ChatTokenizer): RecordedEpisode {
   const { samples, stats, turns } = playEpisode(episode, chatTokenizer);
   const { treeTokens, rowTokens } = layOutEpisode(samples, turns);
-  const calls = {
-    answered: turns.length,
-    aborted: 0,
-    failed: 0,
-    untrained: 0,
-    repeated: 0,
-    truncated: 0,
-    withTools: 0,
-    callingTools: 0,
-    malformedToolCalls: 0,
-    malformedArguments: 0,
-    unknownTools: 0,
-    malformedJson: 0,
-  };
+  const calls = { ...noCalls, answered: turns.length };
   const toEpisode = (episodeId: string): Episode => ({
     episodeId: `${name.replace(' ', '-')}-${episodeId}`,
     task: { taskId: name, mainQuery: '', initMessages: [], metadata: {} },

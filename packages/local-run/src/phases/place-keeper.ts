@@ -1,4 +1,4 @@
-import { WorkflowError, type CommonConfig, formatSeconds } from '@agentjet/core';
+import { WorkflowError, type CommonConfig, formatSeconds, pause } from '@agentjet/core';
 import {
   OutagePause,
   placeStateOf,
@@ -235,20 +235,8 @@ export class PlaceKeeper implements AttemptKeeper {
         ? { mayStart: false, waitMs: longestLookMs }
         : this.#pause.start(this.#host.now());
       if (mayStart) return;
-      await this.#sleep(Math.min(waitMs, longestLookMs), signal);
+      await pause(this.#host, Math.min(waitMs, longestLookMs), signal);
     }
-  }
-
-  #sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.#host.after(ms, done);
-      signal.addEventListener('abort', done, { once: true });
-    });
   }
 
   /** Notes what an episode shows about the judge. If the workflow gave the reward, it shows nothing. */

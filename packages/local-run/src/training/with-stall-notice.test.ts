@@ -1,31 +1,10 @@
 import { expect, it } from 'vitest';
-import type { Episode } from '@agentjet/rollout';
+import { type Episode, noCalls, nothingTracked } from '@agentjet/rollout';
 import type { JobEvent } from '@agentjet/records';
 import { withStallNotice } from './with-stall-notice.js';
 
-const stats = {
-  generatedTokens: 0,
-  trainedTokens: 0,
-  samples: 0,
-  forks: {},
-  splices: {},
-  foreignMessages: {},
-  specialTokens: {},
-};
-const calls = {
-  answered: 0,
-  aborted: 0,
-  failed: 0,
-  untrained: 0,
-  repeated: 0,
-  truncated: 0,
-  withTools: 0,
-  callingTools: 0,
-  malformedToolCalls: 0,
-  malformedArguments: 0,
-  unknownTools: 0,
-  malformedJson: 0,
-};
+const stats = nothingTracked;
+const calls = noCalls;
 
 function episodeWith(numCalls: number): JobEvent {
   const task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: {} };

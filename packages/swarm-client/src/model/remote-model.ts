@@ -1,8 +1,7 @@
-import { EngineError, type ChatRequest, type CountingChatModel } from '@agentjet/core';
+import { EngineError, type ChatRequest, type CountingChatModel, pause } from '@agentjet/core';
 import { createChatModel, createPromptCounter, systemModelHost } from '@agentjet/model-client';
 import { toStepId } from '@agentjet/rollout';
 import { newId, type ClientHost } from '../host.js';
-import { pause } from '../protocol/retry.js';
 
 /**
  * The tuned model of an agent, at the address that the server gave to its episode. It behaves as the model in the

@@ -1,4 +1,4 @@
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, pause } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
@@ -49,18 +49,4 @@ function isRefusal(error: unknown): boolean {
   if (error instanceof ConfigError) return true;
   if (!(error instanceof WireError)) return false; // the connection failed
   return error.status < 500 && error.status !== 429 && error.status !== 408 && error.retryAfterMs === undefined;
-}
-
-/** Resolves after this many milliseconds, or at once if the signal is aborted. */
-export async function pause(host: ClientHost, ms: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted === true) return;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      cancel();
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = host.after(ms, done);
-    signal?.addEventListener('abort', done, { once: true });
-  });
 }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { rejectOnAbort, toErrorMessage } from '@agentjet/core';
+import { rejectOnAbort, toErrorMessage, pause } from '@agentjet/core';
 import {
   WireError,
   type AbandonAnswer,
@@ -13,7 +13,7 @@ import {
   type Receipt,
 } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
-import { pause, retry } from './retry.js';
+import { retry } from './retry.js';
 
 /** The connection to a server. A request without an answer rejects with an error other than WireError. */
 export type SwarmTransport = {

@@ -1,7 +1,6 @@
-import { rejectOnAbort } from '@agentjet/core';
+import { rejectOnAbort, pause } from '@agentjet/core';
 import type { ServerAnswer } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
-import { pause } from '../protocol/retry.js';
 import type { SwarmEvent } from './tally.js';
 
 const gapMs = 1000;

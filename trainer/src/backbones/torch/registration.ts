@@ -108,15 +108,11 @@ export const torch = defineBackbone({
   capabilities: torchCapabilities,
   loadEstimate: async () => (await import('./estimate-need.js')).estimateTorch,
   async open(settings, parts) {
-    const [{ createTorchBackbone }, { toTorchOptions }, { toWorkerNotice }] = await Promise.all([
+    const [{ createTorchBackbone }, { toTorchOptions }, { reportLines }] = await Promise.all([
       import('./create-torch-backbone.js'),
       import('./options.js'),
       import('../python-worker/worker-notice.js'),
     ]);
-    const onLogLine = (line: string): void => {
-      const message = toWorkerNotice(line);
-      if (message !== undefined) parts.notice(message);
-    };
-    return createTorchBackbone({ ...toTorchOptions(settings, parts), onLogLine });
+    return createTorchBackbone({ ...toTorchOptions(settings, parts), onLogLine: reportLines(parts.notice) });
   },
 });

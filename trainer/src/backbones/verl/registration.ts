@@ -57,15 +57,11 @@ export const verl = defineBackbone({
   loadEstimate: async () => (await import('./estimate-need.js')).estimateVerl,
   allows: { 'rollout.name': ['builtin'], 'lora.rank': [0] },
   async open(settings, parts) {
-    const [{ createVerlBackbone }, { toVerlOptions }, { toWorkerNotice }] = await Promise.all([
+    const [{ createVerlBackbone }, { toVerlOptions }, { reportLines }] = await Promise.all([
       import('./create-verl-backbone.js'),
       import('./options.js'),
       import('../python-worker/worker-notice.js'),
     ]);
-    const onLogLine = (line: string): void => {
-      const message = toWorkerNotice(line);
-      if (message !== undefined) parts.notice(message);
-    };
-    return createVerlBackbone({ ...toVerlOptions(settings, parts), onLogLine });
+    return createVerlBackbone({ ...toVerlOptions(settings, parts), onLogLine: reportLines(parts.notice) });
   },
 });
