@@ -155,26 +155,26 @@ function addRun(swarm: Command, act: Act): void {
     .option('--no-keys', 'the server needs no key')
     .option('--log-format <format>', logFormatHelp)
     .option(...json)
-    .action(
-      act(
-        async () =>
-          async (overrides: string[], given: Omit<SwarmRunFlags, 'server'> & { readonly server?: string }) => {
-            const flags = { ...given, server: serverOf(given) };
-            const program = afterDashes(swarm.parent);
-            if (program.length === 0) {
-              if (given.inside === true || given.acp === true)
-                swarm.error('error: --inside and --acp run a program, so name it after --');
-              const { runSwarm } = await import('./commands/run-swarm.js');
-              return runSwarm(flags, overrides);
-            }
-            const settings = overrides.slice(0, overrides.length - program.length);
-            if (flags.conf === undefined && settings.length > 0)
-              swarm.error('error: settings before -- change a YAML file, so name the file with --conf');
-            const { runProgram } = await import('./commands/run-program.js');
-            return runProgram(flags, program, settings);
-          },
-      ),
-    );
+    .action(act(async () => (overrides: string[], given: GivenRunFlags) => runClient(swarm, overrides, given)));
+}
+
+type GivenRunFlags = Omit<SwarmRunFlags, 'server'> & { readonly server?: string };
+
+/** Runs the program after `--`, or the workflow of the YAML file. */
+async function runClient(swarm: Command, overrides: readonly string[], given: GivenRunFlags): Promise<number> {
+  const flags = { ...given, server: serverOf(given) };
+  const program = afterDashes(swarm.parent);
+  if (program.length === 0) {
+    if (given.inside === true || given.acp === true)
+      swarm.error('error: --inside and --acp run a program, so name it after --');
+    const { runSwarm } = await import('./commands/run-swarm.js');
+    return runSwarm(flags, overrides);
+  }
+  const settings = overrides.slice(0, overrides.length - program.length);
+  if (flags.conf === undefined && settings.length > 0)
+    swarm.error('error: settings before -- change a YAML file, so name the file with --conf');
+  const { runProgram } = await import('./commands/run-program.js');
+  return runProgram(flags, program, settings);
 }
 
 function addStores(swarm: Command, act: Act): void {
