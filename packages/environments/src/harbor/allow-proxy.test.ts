@@ -4,14 +4,14 @@ import { duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createHostFilter } from './allowed-hosts.js';
-import { createAllowProxy, type Dial } from './allow-proxy.js';
+import { createAllowProxy, type SocketDial } from './allow-proxy.js';
 
 const server = createServer((asked, answer) => answer.end(`${asked.method} ${asked.url} for ${asked.headers.host}`));
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => void server.close());
 
 const asked: string[] = [];
-const toServer: Dial = async (host, port) => {
+const toServer: SocketDial = async (host, port) => {
   asked.push(`${host}:${port}`);
   return connect((server.address() as AddressInfo).port, '127.0.0.1');
 };

@@ -16,9 +16,9 @@ export type AllowProxy = {
 };
 
 /** Connects to a host, or rejects. Tests give another one. */
-export type Dial = (host: string, port: number) => Promise<Socket>;
+export type SocketDial = (host: string, port: number) => Promise<Socket>;
 
-export function createAllowProxy(hosts: readonly string[], given?: Dial): AllowProxy {
+export function createAllowProxy(hosts: readonly string[], given?: SocketDial): AllowProxy {
   const isAllowed = createHostFilter(hosts);
   const dial = given ?? createOutsideDial(isAllowed);
   const open = new Set<Duplex>();
