@@ -181,3 +181,22 @@ it('has the tokens of a forced call after the opening that the prompt has', asyn
     { name: 'calc', arguments: '{"a": 1}' },
   ]);
 });
+
+it('imitates bare JSON as it was written if tool calls are read leniently', async () => {
+  const written = '{"name": "calc", "arguments": {"a":  1.0}}';
+  const chatTokenizer = createChatTokenizer({ ...createChatTokenizerFiles('chatml'), toolCalls: 'lenient' });
+  const messages: readonly ChatMessage[] = [
+    { role: 'user', content: 'What is 1 + 1?' },
+    { role: 'assistant', content: written },
+  ];
+  const conversation = { agentName: 'a', targetTag: 'a', messages, imitated: [false, true], tools: [calc] };
+  const replayed = await replayTranscript({ id: 'e', conversations: [conversation] } as unknown as Transcript, {
+    chatTokenizer,
+    historyPolicy: 'as_generated',
+    specialTokensInText: 'split',
+  });
+  if ('refused' in replayed) throw new Error(replayed.message);
+  const [sample] = replayed.samples;
+  const imitated = [...(sample?.ids ?? [])].filter((_id, at) => sample?.lossMask[at] === 1);
+  expect(chatTokenizer.tokenizer.decode(imitated)).toBe(`${written}<|im_end|>`);
+});
