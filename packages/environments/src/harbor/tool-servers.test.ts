@@ -174,6 +174,16 @@ it('waits for a server that does not listen yet', async () => {
   server.close();
 });
 
+it('is an outage if a server is silent, or never lists its tools', async () => {
+  const initialized = `process.stdin.once('data', (part) => console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(part).id,
+    result: { protocolVersion: JSON.parse(part).params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } })));`;
+  for (const source of ['process.stdin.resume()', initialized]) {
+    const servers = new ToolServers([counter('mute', ['-e', source])], { ...place, answerSeconds: 0.5 });
+    await expect(servers.begin()).rejects.toThrow('The tool server mute of Harbor task t gave no answer in 0.5 s.');
+    await servers.close();
+  }
+});
+
 it('refuses two tools with one name', async () => {
   const servers = new ToolServers([counter('a b'), counter('a_b')], place);
   await expect(servers.begin()).rejects.toThrow('Two tools of the task have the name mcp__a_b__begin');

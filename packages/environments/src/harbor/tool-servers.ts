@@ -22,6 +22,8 @@ export type ToolServersPlace = {
   /** The host of outages. */
   readonly host: string;
   readonly signal: AbortSignal;
+  /** The longest time in which a server answers and lists its tools. Default: `toolServerSeconds`. */
+  readonly answerSeconds?: number;
 };
 
 export type ToolLimits = { readonly seconds: number; readonly outputCharacters: number };
@@ -30,19 +32,24 @@ export type ToolLimits = { readonly seconds: number; readonly outputCharacters: 
 export const toolServerSeconds = 60;
 const pauseMs = 500;
 
+type Opened = { readonly connection: Connection; readonly specs: readonly ToolSpec[] };
 type Tool = { readonly server: ToolServer; readonly name: string };
 
 export class ToolServers {
   readonly #servers: readonly ToolServer[];
   readonly #place: ToolServersPlace;
   readonly #live = new Set<string>();
-  readonly #open = new Map<string, Promise<Connection>>();
+  readonly #open = new Map<string, Promise<Opened>>();
   readonly #tools = new Map<string, Tool>();
   #specs: readonly ToolSpec[] = [];
 
   constructor(servers: readonly ToolServer[], place: ToolServersPlace) {
     this.#servers = servers;
     this.#place = place;
+  }
+
+  get #answerSeconds(): number {
+    return this.#place.answerSeconds ?? toolServerSeconds;
   }
 
   get tools(): readonly ToolSpec[] {
@@ -56,7 +63,7 @@ export class ToolServers {
   /** Starts all servers and lists their tools. Throws EnvironmentOutage if one of them does not answer. */
   async begin(): Promise<void> {
     const listed = await Promise.all(
-      this.#servers.map(async (server) => ({ server, specs: await (await this.#connect(server)).listTools() })),
+      this.#servers.map(async (server) => ({ server, specs: (await this.#connect(server)).specs })),
     );
     const specs: ToolSpec[] = [];
     for (const { server, specs: own } of listed)
@@ -80,7 +87,7 @@ export class ToolServers {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('too late')), seconds * 1000);
     try {
-      const connection = await this.#connect(found.server);
+      const { connection } = await this.#connect(found.server);
       const result = await connection.call(found.name, args, late.signal);
       return { ...result, text: cut(result.text, outputCharacters) };
     } catch (error) {
@@ -95,24 +102,26 @@ export class ToolServers {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
-    await Promise.all(open.map((each) => each.then((connection) => connection.close()).catch(() => undefined)));
+    await Promise.all(open.map((each) => each.then(({ connection }) => connection.close()).catch(() => undefined)));
   }
 
-  #connect(server: ToolServer): Promise<Connection> {
+  #connect(server: ToolServer): Promise<Opened> {
     const known = this.#open.get(server.name);
     if (known !== undefined) return known;
-    const made = loadSdk().then((sdk) => this.#connectUntil(sdk, server, performance.now() + toolServerSeconds * 1000));
+    const made = loadSdk().then((sdk) =>
+      this.#connectUntil(sdk, server, performance.now() + this.#answerSeconds * 1000),
+    );
     this.#open.set(server.name, made);
     made.catch(() => this.#open.delete(server.name));
     return made;
   }
 
   /** Tries again if a server with an address does not listen yet. A program that ends is not started again. */
-  async #connectUntil(sdk: McpSdk, server: ToolServer, late: number): Promise<Connection> {
+  async #connectUntil(sdk: McpSdk, server: ToolServer, late: number): Promise<Opened> {
     const { host, signal } = this.#place;
     const connection = new Connection(sdk, { ...this.#describe(server), live: this.#live });
     const silent = new EnvironmentOutage(
-      `The tool server ${server.name} of ${host} gave no answer in ${toolServerSeconds} s.`,
+      `The tool server ${server.name} of ${host} gave no answer in ${this.#answerSeconds} s.`,
       { host },
     );
     const timer = new AbortController();
@@ -121,8 +130,8 @@ export class ToolServers {
     });
     clock.catch(() => undefined);
     try {
-      await Promise.race([connection.connect(), clock]);
-      return connection;
+      const listed = connection.connect().then(() => connection.listTools());
+      return { connection, specs: await Promise.race([listed, clock]) };
     } catch (error) {
       await connection.close();
       const isLate = performance.now() + pauseMs >= late;
