@@ -22,10 +22,9 @@ function examine(name: string): ReturnType<typeof examineRun> {
 
 /** Runs in which the doctor finds another cause or none, each with the reason. The benchmark counts them as wrong. */
 const known: ReadonlyMap<string, string> = new Map([
-  ['healthy.by-others.shelves', 'one of two kinds of tasks lost its success during the run, and the finding says so'],
   [
-    'healthy.by-others.one-step-into-a-hole',
-    'in the end nearly all answers are one direction, and the findings say so',
+    'healthy.by-others.shelves',
+    'one of two kinds of tasks lost its success (0.37 to 0.00 on 27 held-out tasks), and the finding says so',
   ],
 ]);
 const named = kept.filter(({ name }) => !known.has(name));

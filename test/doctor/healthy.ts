@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { AgentJetJob } from 'agentjet';
+import { openTutorial } from './open-tutorial.js';
 import type { Plant } from './plant.js';
 
 /** Runs of the tutorials that learn by more than chance. Some are shorter than in the tutorial. */
@@ -24,8 +24,7 @@ export const healthy: readonly Plant[] = tutorials.flatMap(({ file, steps, seeds
   seeds.map((seed) => ({
     name: `${path.dirname(file)}-${seed}`,
     open: ({ experimentDir }) =>
-      new AgentJetJob().loadJobFromYaml(path.join(import.meta.dirname, '../../tutorial', file), [
-        `experiment_dir=${experimentDir}`,
+      openTutorial(file, experimentDir, [
         `trainer_common.total_training_steps=${steps}`,
         `trainer_common.test_freq=${steps}`,
         'trainer_common.save_freq=0',

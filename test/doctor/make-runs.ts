@@ -16,6 +16,7 @@ import { plantsByOthers } from './by-others/plants.js';
 import { healthyOfRound3, plantsOfRound3 } from './by-others/round-3.js';
 import { healthyOfRound4, plantsOfRound4 } from './by-others/round-4.js';
 import { healthy } from './healthy.js';
+import { healthyOfRound5 } from './round-5.js';
 import type { Plant } from './plant.js';
 import { plants } from './plants.js';
 
@@ -47,12 +48,22 @@ const round4: readonly Plant[] = [...plantsOfRound4, ...healthyOfRound4];
 function fileOf(plant: Plant): string {
   if (round3.includes(plant)) return 'by-others/round-3.ts';
   if (round4.includes(plant)) return 'by-others/round-4.ts';
+  if (healthyOfRound5.includes(plant)) return 'round-5.ts';
   const folder = plant.name.startsWith('by-others.') ? 'by-others/' : '';
   const file = plant.cause === undefined ? 'healthy' : 'plants';
   return `${folder}${more.includes(plant) ? 'more-' : ''}${file}.ts`;
 }
 
-const all = [...plants, ...healthy, ...plantsByOthers, ...healthyByOthers, ...more, ...round3, ...round4];
+const all = [
+  ...plants,
+  ...healthy,
+  ...plantsByOthers,
+  ...healthyByOthers,
+  ...more,
+  ...round3,
+  ...round4,
+  ...healthyOfRound5,
+];
 for (const plant of all) {
   const { name, cause, open } = plant;
   if (wanted.length > 0 && !wanted.includes(name)) continue;

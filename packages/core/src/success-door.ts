@@ -4,6 +4,7 @@ export {
   formatChange,
   formatRate,
   pairedDifference,
+  rateDifference,
   rateOf,
   successInterval,
   successRate,

@@ -73,6 +73,16 @@ export function pairedDifference(before: readonly TaskScore[], after: readonly T
   };
 }
 
+/** The change between the rates of different trials, with its 95% interval (Newcombe, 1998, method 10). */
+export function rateDifference(before: Rate, after: Rate): RateDifference {
+  const difference = after.rate - before.rate;
+  return {
+    difference,
+    low: difference - Math.hypot(after.rate - after.low, before.high - before.rate),
+    high: difference + Math.hypot(after.high - after.rate, before.rate - before.low),
+  };
+}
+
 /** A success rate that was measured after a step. */
 export type MeasuredRate = Rate & { readonly step: number };
 
@@ -101,10 +111,7 @@ export function findLoss<Measured extends MeasuredRate>(
     undefined,
   );
   if (last === undefined || best === undefined || best.rate - last.rate < leastLoss) return undefined;
-  const difference = last.rate - best.rate;
-  const low = difference - Math.hypot(last.rate - last.low, best.high - best.rate);
-  const high = difference + Math.hypot(last.high - last.rate, best.rate - best.low);
-  if (last.high < best.low) return { best, last, change: { difference, low, high } };
+  if (last.high < best.low) return { best, last, change: rateDifference(best, last) };
   const [before, after] = [scoresAt(best.step), scoresAt(last.step)];
   if (before === undefined || after === undefined) return undefined;
   const tasks = [...before.keys()].filter((task) => after.has(task));

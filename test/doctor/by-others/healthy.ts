@@ -1,5 +1,3 @@
-import path from 'node:path';
-import { AgentJetJob } from 'agentjet';
 import { lookUp } from '#tutorial/documents/look-workflow.js';
 import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
 import { AskWorkflow } from '#tutorial/learning-to-ask/ask-workflow.js';
@@ -14,6 +12,7 @@ import { office } from '#tutorial/office/office-world.js';
 import { doJob } from '#tutorial/office/office-workflow.js';
 import { solveTogether } from '#tutorial/two-models/two-models-workflow.js';
 import { drawTasks as drawFamilies } from '../../models/micro/families.js';
+import { openTutorial } from '../open-tutorial.js';
 import type { Plant } from '../plant.js';
 import { documentTasks } from './document-tasks.js';
 import { lakes, patients, problems, smallJob } from './jobs.js';
@@ -191,13 +190,10 @@ const team: Plant = {
     }).setConfig({ trainableTargets: ['planner', 'worker'] }),
 };
 
-const tutorial = (file: string): string => path.join(import.meta.dirname, '../../../tutorial', file);
-
 /** Returns a tutorial of SmolLM2 with other settings. */
 const smol = (name: string, file: string, overrides: readonly string[]): Plant => ({
   name: `by-others.${name}`,
-  open: ({ experimentDir }) =>
-    new AgentJetJob().loadJobFromYaml(tutorial(file), [`experiment_dir=${experimentDir}`, ...overrides]),
+  open: ({ experimentDir }) => openTutorial(file, experimentDir, overrides),
 });
 
 const journeys: Plant = {

@@ -12,6 +12,8 @@ export type Sighting = Pick<Finding, 'summary' | 'cure' | 'taken'> &
   Partial<Pick<Finding, 'asks' | 'since' | 'episodes'>> & {
     /** Causes that follow from this one in this run. Default: those of the cause. */
     readonly explains?: readonly string[];
+    /** Whether the causes that follow from this one need no change either. Default: false. */
+    readonly settles?: boolean;
   };
 
 /** One thing that can keep a run from learning. It is a file in `causes` and a line in `causes.ts`. */

@@ -32,10 +32,13 @@ export const groupsOf = (episodes: readonly EpisodeOf[]): readonly (readonly Epi
 
 export type SameTokens = { readonly compared: number; readonly same: readonly EpisodeOf[]; readonly share: number };
 
+export const hasSameTokens = (group: readonly EpisodeOf[]): boolean =>
+  new Set(group.map(({ tokensHash }) => tokensHash)).size === 1;
+
 /** The groups in which all episodes have the same tokens. `same` has one episode of each. */
 export function compareTokens(episodes: readonly EpisodeOf[]): SameTokens {
   const compared = groupsOf(episodes).filter((group) => group.filter(({ tokens }) => tokens > 0).length > 1);
-  const same = compared.filter((group) => new Set(group.map(({ tokensHash }) => tokensHash)).size === 1);
+  const same = compared.filter(hasSameTokens);
   return {
     compared: compared.length,
     same: same.flatMap((group) => group.slice(0, 1)),

@@ -33,28 +33,30 @@ function has(run: ExaminedRun, need: CauseNeed): boolean {
   return (run.figures[need]?.values.length ?? 0) > 0;
 }
 
-/** A finding, and the causes that follow from it. */
-type Seen = { readonly finding: Finding; readonly explains: readonly string[] };
+/** A finding, the causes that follow from it, and whether they need no change either. */
+type Seen = { readonly finding: Finding; readonly explains: readonly string[]; readonly settles: boolean };
 
 function toSeen(cause: Cause, run: ExaminedRun): readonly Seen[] {
   const seen = cause.look(run);
   if (seen === undefined) return [];
   const isInOrder = seen.taken < mostTaken && (isGood(run) || hasGained(run));
-  const { asks = isInOrder ? 'nothing' : 'change', episodes = [], explains = cause.explains, taken, ...rest } = seen;
+  const { episodes = [], explains = cause.explains, settles = false, taken, ...rest } = seen;
+  const { asks = isInOrder ? 'nothing' : 'change' } = rest;
   const finding: Finding = {
     cause: cause.name,
-    asks,
     ...rest,
+    asks,
     threshold: cause.threshold,
     episodes: episodes.slice(0, mostEpisodes),
     taken: Math.min(1, Math.max(0, taken)),
   };
-  return [{ finding, explains: taken < (cause.explainsFrom ?? 0) ? [] : explains }];
+  return [{ finding, explains: taken < (cause.explainsFrom ?? 0) ? [] : explains, settles }];
 }
 
 /**
  * A cause that another finding explains ranks after it. Among the others, a finding that asks for a change ranks first,
- * then the one that takes more of the signal. If a finding asks for a change, its cause asks for it too.
+ * then the one that takes more of the signal. If a finding asks for a change, its cause asks for it too. What follows from
+ * a cause that settles it asks for nothing.
  */
 function inOrder(seen: readonly Seen[]): readonly Finding[] {
   const findings = seen.map(({ finding }) => finding);
@@ -63,7 +65,10 @@ function inOrder(seen: readonly Seen[]): readonly Finding[] {
     seen.map(({ finding, explains }) => [finding.cause, explains.filter((each) => found.has(each))]),
   );
   const depths = new Map<string, number>();
-  const asking = new Set(findings.filter(({ asks }) => asks === 'change').map(({ cause }) => cause));
+  const settled = new Set(seen.flatMap(({ explains, settles }) => (settles ? explains : [])));
+  const asking = new Set(
+    findings.filter(({ cause, asks }) => asks === 'change' && !settled.has(cause)).map(({ cause }) => cause),
+  );
   const descend = (name: string, path: readonly string[]): void => {
     if (path.includes(name)) return;
     depths.set(name, Math.max(path.length, depths.get(name) ?? 0));
@@ -73,7 +78,7 @@ function inOrder(seen: readonly Seen[]): readonly Finding[] {
   for (const name of found) descend(name, []);
   const depthOf = ({ cause }: Finding): number => depths.get(cause) ?? 0;
   return findings
-    .map((finding) => ({ ...finding, asks: asking.has(finding.cause) ? ('change' as const) : finding.asks }))
+    .map((finding) => ({ ...finding, asks: asking.has(finding.cause) ? ('change' as const) : ('nothing' as const) }))
     .toSorted(
       (left, right) =>
         Number(right.asks === 'change') - Number(left.asks === 'change') ||

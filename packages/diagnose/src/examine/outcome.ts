@@ -1,4 +1,4 @@
-import { wilsonInterval, type Interval, type MeasuredRate } from '@agentjet/core/success';
+import { rateDifference, wilsonInterval, type MeasuredRate, type Rate } from '@agentjet/core/success';
 import type { ExaminedEvaluation, ExaminedRun } from './examined-run.js';
 import { changeBetween, type FigureChange, rises } from './figures/change.js';
 import { between, emptySeries, meanOf, noiseIn, toSeries, type FigureSeries } from './figures/series.js';
@@ -6,7 +6,7 @@ import { between, emptySeries, meanOf, noiseIn, toSeries, type FigureSeries } fr
 /** From this success on, a run counts as learned: what remains is a matter of tasks and not of training. */
 const goodSuccess = 0.8;
 
-export type MeasuredSuccess = Interval & { readonly rate: number; readonly on: 'held-out tasks' | 'training tasks' };
+export type MeasuredSuccess = Rate & { readonly on: 'held-out tasks' | 'training tasks' };
 
 export const evaluationSeries = (evaluations: readonly ExaminedEvaluation[]): FigureSeries =>
   toSeries(
@@ -36,9 +36,10 @@ export function trainingSuccess(run: ExaminedRun, from: number, to = 1): Measure
 
 /** The evaluations whose interval is known. */
 export const evaluatedRates = ({ evaluations }: ExaminedRun): readonly MeasuredRate[] =>
-  evaluations.flatMap(({ step, score, low, high }) =>
-    low === undefined || high === undefined ? [] : [{ step, rate: score, low, high }],
-  );
+  evaluations.flatMap((evaluation) => {
+    const rate = ratedOf(evaluation);
+    return rate === undefined ? [] : [{ step: evaluation.step, ...rate }];
+  });
 
 /** Success on the training tasks in each stretch of the run, by default tenths. Each group is one trial of the interval. */
 export function trainingRates(run: ExaminedRun, count = 10): readonly (MeasuredRate & { readonly groups: number })[] {
@@ -61,8 +62,8 @@ export function countGroups({ groups }: ExaminedRun, { steps }: FigureSeries): n
 function lastEvaluations({ evaluations }: ExaminedRun): MeasuredSuccess | undefined {
   const last = evaluations.at(-1);
   if (last === undefined || !areShares(evaluations)) return undefined;
-  if (last.low !== undefined && last.high !== undefined)
-    return { rate: last.score, low: last.low, high: last.high, on: 'held-out tasks' };
+  const rated = ratedOf(last);
+  if (rated !== undefined) return { ...rated, on: 'held-out tasks' };
   const series = evaluationSeries(evaluations);
   const stretch = between(series, 0.75, 1);
   const rate = meanOf(stretch.values);
@@ -74,29 +75,16 @@ function lastEvaluations({ evaluations }: ExaminedRun): MeasuredSuccess | undefi
 export function heldOutChange({ evaluations }: ExaminedRun): FigureChange | undefined {
   const [first, last] = [evaluations[0], evaluations.at(-1)];
   if (first === undefined || last === undefined || first.step >= last.step) return undefined;
-  const [before, after] = [marginsOf(first), marginsOf(last)];
-  if (before !== undefined && after !== undefined) {
-    const difference = last.score - first.score;
-    return {
-      before: first.score,
-      after: last.score,
-      difference,
-      low: difference - Math.hypot(after.down, before.up),
-      high: difference + Math.hypot(after.up, before.down),
-    };
-  }
+  const [before, after] = [ratedOf(first), ratedOf(last)];
+  if (before !== undefined && after !== undefined)
+    return { before: before.rate, after: after.rate, ...rateDifference(before, after) };
   const series = evaluationSeries(evaluations);
   return changeBetween(series, { from: between(series, 0, 0.01), to: between(series, 0.8, 1) });
 }
 
-/** How far the interval reaches below and above the score. */
-function marginsOf({
-  score,
-  low,
-  high,
-}: ExaminedEvaluation): { readonly down: number; readonly up: number } | undefined {
-  return low === undefined || high === undefined ? undefined : { down: score - low, up: high - score };
-}
+/** The score with its interval, if it is known. */
+const ratedOf = ({ score, low, high }: ExaminedEvaluation): Rate | undefined =>
+  low === undefined || high === undefined ? undefined : { rate: score, low, high };
 
 /** Whether the model became better by more than chance: on held-out tasks, or on training tasks if none were evaluated. */
 export function hasGained(run: ExaminedRun): boolean {

@@ -1,9 +1,17 @@
+import { rateDifference, wilsonInterval, type Rate } from '@agentjet/core/success';
 import type { Cause, Sighting } from '../cause.js';
-import { compareTokens, firstEpisodes, episodeIds, trainingEpisodes } from '../episode-sets.js';
+import {
+  compareTokens,
+  firstEpisodes,
+  episodeIds,
+  groupsOf,
+  hasSameTokens,
+  trainingEpisodes,
+} from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
 import { between, meanOf } from '../figures/series.js';
-import { isGood, outcomeOf } from '../outcome.js';
+import { hasGained, isGood, outcomeOf } from '../outcome.js';
 import { describeOutcome, figure, percent, nameSetting } from '../words.js';
 
 /** A share of the entropy at the start. The rule `collapse`, which watches a running job, has the same limit. */
@@ -14,12 +22,48 @@ export const lostVariety: Cause = {
   name: 'lost_variety',
   needs: ['entropy'],
   threshold:
-    'success below 0.8 while all episodes have the same tokens in half of the last groups but not of the first, or entropy is under 5% of its start and the reward no longer rises',
+    'success below 0.8 while all episodes have the same tokens in half of the last groups but not of the first, or entropy is under 5% of its start and the reward no longer rises; no change is asked for if success rose by more than chance and groups with a success are not less frequent since then',
   explains: ['no_spread', 'stopped_learning', 'zero_gradients', 'no_gain'],
   look(run) {
-    return isGood(run) ? undefined : (sameTokens(run) ?? (stillDiffers(run) ? undefined : lowEntropy(run)));
+    if (isGood(run)) return undefined;
+    const seen = sameTokens(run) ?? (stillDiffers(run) ? undefined : lowEntropy(run));
+    const solved = seen && solvedBeforeAndAfter(run);
+    if (seen === undefined || solved === undefined) return seen;
+    const { lost, before, after } = solved;
+    const summary = `${seen.summary} Some episode succeeded in ${percent(before.rate)} of the groups before step ${lost}, and in ${percent(after.rate)} since then.`;
+    const isKept = hasGained(run) && rateDifference(before, after).high >= 0;
+    return { ...seen, summary, ...(isKept && { asks: 'nothing', settles: true }) };
   },
 };
+
+/** The shares of groups in which some episode succeeds, before the samples became equal and since then. */
+function solvedBeforeAndAfter(
+  run: ExaminedRun,
+): { readonly lost: number; readonly before: Rate; readonly after: Rate } | undefined {
+  const groups = groupsOf(trainingEpisodes(run)).map((group) => ({
+    step: group[0]?.step ?? 0,
+    isSame: hasSameTokens(group),
+    isSolved: group.some(({ success }) => success),
+  }));
+  const lost = stepOfLoss(groups);
+  const [before, after] = [groups.filter(({ step }) => step < lost), groups.filter(({ step }) => step >= lost)];
+  if (before.length < leastGroups || after.length < leastGroups) return undefined;
+  return { lost, before: solvedIn(before), after: solvedIn(after) };
+}
+
+type Group = { readonly step: number; readonly isSame: boolean; readonly isSolved: boolean };
+
+/** The step that parts groups whose samples differ from groups whose samples are equal with the fewest exceptions. */
+function stepOfLoss(groups: readonly Group[]): number {
+  const steps = [...new Set(groups.map(({ step }) => step))];
+  const exceptions = steps.map((lost) => groups.filter(({ step, isSame }) => step < lost === isSame).length);
+  return steps[exceptions.indexOf(Math.min(...exceptions))] ?? 0;
+}
+
+function solvedIn(groups: readonly Group[]): Rate {
+  const rate = meanOf(groups.map(({ isSolved }) => Number(isSolved)));
+  return { rate, ...wilsonInterval(rate, groups.length) };
+}
 
 /**
  * Looks for groups without a difference. It comes before `lowEntropy`, because low entropy only predicts such groups.

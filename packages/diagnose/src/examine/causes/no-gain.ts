@@ -1,4 +1,4 @@
-import { formatChange, type RateDifference } from '@agentjet/core/success';
+import { formatChange, rateDifference, type RateDifference } from '@agentjet/core/success';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { heldOutChange, isGood, trainingSuccess } from '../outcome.js';
@@ -38,13 +38,10 @@ function trainingChange(run: ExaminedRun): Change | undefined {
   const [before, after] = [trainingSuccess(run, 0, 0.25), trainingSuccess(run, 0.75)];
   const steps = run.figures.success?.steps ?? [];
   if (before === undefined || after === undefined || steps.length < leastSteps) return undefined;
-  const difference = after.rate - before.rate;
   return {
     before: before.rate,
     after: after.rate,
-    difference,
-    low: difference - Math.hypot(after.rate - after.low, before.high - before.rate),
-    high: difference + Math.hypot(after.high - after.rate, before.rate - before.low),
+    ...rateDifference(before, after),
     first: steps[0] ?? 0,
     last: steps.at(-1) ?? 0,
     on: 'Success in training',

@@ -145,6 +145,30 @@ const healthy: readonly Variant[] = [
     },
   ],
   [
+    'learns, and then gives the best of its answers each time',
+    {
+      steps: 20,
+      held: 80,
+      skill: (s, task) => (s < 0.4 ? 0.1 * Number(task < 0.5) + 0.4 * s : Number(task < 0.5)),
+      heldOut: (s, task) => (s < 0.4 ? 0.05 : Number(task < 0.5)),
+      entropy: (s) => 0.6 * Math.exp(-9 * s),
+      change: ({ task, id }, { share }) => ({ tokensHash: share < 0.4 ? id : task }),
+    },
+  ],
+  [
+    'learns one answer that is right for a third of its tasks',
+    {
+      steps: 18,
+      groups: 10,
+      size: 7,
+      held: 60,
+      skill: (s, task) => (s < 0.35 ? 0.02 + 0.1 * s : Number(task < 0.3)),
+      heldOut: (s, task) => (s < 0.35 ? 0 : Number(task < 0.3)),
+      entropy: (s) => (s < 0.35 ? 0.5 : 0.01),
+      change: ({ task, id }, { share }) => ({ tokensHash: share < 0.35 ? id : task }),
+    },
+  ],
+  [
     'answers with the expected words in a sentence',
     {
       skill: learning,

@@ -170,6 +170,17 @@ const variants = listVariants({
         change: ({ task, id }, { share }) => ({ tokensHash: share < 0.3 ? id : task }),
       },
     ],
+    [
+      'one of two ways is forgotten, and the other one is better than the first evaluation',
+      {
+        steps: 16,
+        groups: 6,
+        skill: (s, task) => (s < 0.2 ? 0.3 : Number(task < 0.45)),
+        heldOut: (s, task) => (s < 0.2 ? 0.05 : Number(task < 0.45)),
+        entropy: (s) => 0.6 * Math.exp(-9 * s),
+        change: ({ task, id }, { share }) => ({ tokensHash: share < 0.2 ? id : task }),
+      },
+    ],
   ],
   rate_too_low: [
     [
@@ -304,4 +315,8 @@ const variants = listVariants({
 
 it.each(variants)('%s: %s', (cause, _name, run) => {
   expect(examine(run).findings[0]?.cause).toBe(cause);
+});
+
+it.each(variants.filter(([cause]) => cause === 'lost_variety'))('%s: %s, and a change is asked for', (_c, _n, run) => {
+  expect(examine(run).findings[0]?.asks).toBe('change');
 });
