@@ -179,6 +179,26 @@ describe('the index', () => {
     expect(await readFile(indexFile(run, 1), 'utf8')).toBe(text);
   });
 
+  it('reads the heads of many episodes at once, whatever their sizes and their order', async () => {
+    const run = await newRun();
+    const sizes = Array.from({ length: 90 }, (_, at) => (at % 9 === 4 ? 40_000 : at % 5 === 1 ? 15_000 : 30));
+    const episodes = sizes.map((size, at) => ({
+      ...completed,
+      episode_id: `e1-a-r${at}`,
+      main_query: 'é'.repeat(size),
+      samples: [{ ...sample, ids: Array.from({ length: at % 3 === 0 ? 9000 : 2 }, (_none, id) => id) }],
+    }));
+    await run.episodes.append({ step: 1, phase: 'train' }, episodes);
+    const index = await run.openIndex();
+    const rows = await index.rowsOf(1);
+    for (const chosen of [rows, rows.toReversed(), rows.filter((_, at) => at % 4 === 1)]) {
+      const heads = await index.readHeads(1, chosen);
+      expect(heads.map((head) => [head['episode_id'], String(head['main_query']).length])).toEqual(
+        chosen.map(({ episode_id: id }) => [id, sizes[Number(id.slice('e1-a-r'.length))]]),
+      );
+    }
+  });
+
   it('is reported if it was changed, and is made again by a resumed run', async () => {
     const run = await newRun();
     await run.recordStep({ step: 1 }, [completed, failed]);
@@ -271,10 +291,11 @@ describe('the index', () => {
         const index = await run.openIndex();
         const rows = await index.rowsOf(step);
         expect(rows.map(({ episode_id: id }) => id)).toEqual(episodes.map(({ episode_id: id }) => id));
+        const heads = await index.readHeads(step, rows);
         for (const [at, each] of rows.entries()) {
           const { samples: _samples, turns, ...head } = episodes[at] ?? expect.fail();
           const known: unknown = JSON.parse(JSON.stringify({ step, phase: 'train', ...head }));
-          expect(await index.readHead(each)).toEqual(known);
+          expect([await index.readHead(each), heads[at]]).toEqual([known, known]);
           expect(each.agents).toEqual([...new Set(turns?.map(({ agent_name: agent }) => agent))]);
         }
       }),

@@ -68,7 +68,7 @@ export class EpisodeIndex {
       const handle = await open(file);
       try {
         const heads: JsonObject[] = [];
-        for (const row of rows) heads.push(await readHeadOf(handle, row));
+        for (const near of neighbours(rows)) heads.push(...(await readHeadsOf(handle, near)));
         return heads;
       } finally {
         await handle.close();
@@ -99,18 +99,48 @@ export class EpisodeIndex {
 
 /** Most heads are shorter than this. */
 const usualHeadBytes = 1 << 14;
+/** At most this many bytes are read at once. */
+const maxReadBytes = 1 << 20;
 
-/** Reads the beginning of a line, and the whole line if its head is longer. */
-async function readHeadOf(handle: FileHandle, row: EpisodeRow): Promise<JsonObject> {
-  const short = Math.min(row.length, usualHeadBytes);
-  const fields = (await readHeadAt(handle, row, short)) ?? (await readHeadAt(handle, row, row.length));
-  return { ...(row.group_id !== '' && { group_id: row.group_id }), ...fields };
+/** The bytes of a line that usually contain its head. */
+const usualEnd = ({ offset, length }: EpisodeRow): number => offset + Math.min(length, usualHeadBytes);
+
+/** Divides rows so that the beginnings of each part's lines are close together in the file, and few reads are needed. */
+function neighbours(rows: readonly EpisodeRow[]): readonly (readonly [EpisodeRow, ...EpisodeRow[]])[] {
+  const parts: [EpisodeRow, ...EpisodeRow[]][] = [];
+  for (const row of rows) {
+    const part = parts.at(-1);
+    const last = part?.at(-1);
+    const isNear =
+      part !== undefined &&
+      last !== undefined &&
+      row.offset >= last.offset &&
+      row.offset - usualEnd(last) < usualHeadBytes &&
+      usualEnd(row) - part[0].offset <= maxReadBytes;
+    if (isNear) part.push(row);
+    else parts.push([row]);
+  }
+  return parts;
 }
 
-/**
- * Reads the head of a line. Returns undefined if the first `length` bytes of the line do not contain the whole head.
- */
-async function readHeadAt(handle: FileHandle, { offset }: EpisodeRow, length: number): Promise<JsonObject | undefined> {
-  const { buffer } = await handle.read(Buffer.alloc(length), 0, length, offset);
-  return parseHead(buffer)?.fields;
+/** Reads the beginnings of lines at once, and those lines as a whole whose head is longer. */
+async function readHeadsOf(
+  handle: FileHandle,
+  rows: readonly [EpisodeRow, ...EpisodeRow[]],
+): Promise<readonly JsonObject[]> {
+  const start = rows[0].offset;
+  const bytes = await readBytes(handle, start, Math.max(...rows.map(usualEnd)));
+  const heads: JsonObject[] = [];
+  for (const row of rows) {
+    const head =
+      parseHead(bytes.subarray(row.offset - start, usualEnd(row) - start)) ??
+      parseHead(await readBytes(handle, row.offset, row.offset + row.length));
+    heads.push({ ...(row.group_id !== '' && { group_id: row.group_id }), ...head?.fields });
+  }
+  return heads;
+}
+
+async function readBytes(handle: FileHandle, start: number, end: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(end - start), 0, end - start, start);
+  return buffer.subarray(0, bytesRead);
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { BackboneError, toErrorMessage, type JsonObject } from '@agentjet/core';
 import { examineRun } from '@agentjet/diagnose';
 import { loadRunTokenizer } from '@agentjet/inspect';
 import {
@@ -134,9 +134,13 @@ export class StudioRun {
     const wanted = words.toLowerCase();
     const candidates = (await this.#rows()).filter((row) => step === undefined || row.step === step);
     const refs: string[] = [];
-    for (const row of candidates.slice(-maxFound)) {
-      const isNamed = [row.episode_id, row.task_id].some((name) => name.toLowerCase().includes(wanted));
-      if (isNamed || saysWords((await readOutcome(index, row)) ?? {}, words)) refs.push(`${row.step}.${row.offset}`);
+    for (const [at, rows] of byStep(candidates.slice(-maxFound))) {
+      const heads = await index.readHeads(at, rows).catch(() => []); // the file was removed
+      for (const [place, row] of rows.entries()) {
+        const isNamed = [row.episode_id, row.task_id].some((name) => name.toLowerCase().includes(wanted));
+        const outcome = outcomeIn(heads[place], { index, row });
+        if (isNamed || saysWords(outcome ?? {}, words)) refs.push(`${row.step}.${row.offset}`);
+      }
     }
     return { refs, isCut: candidates.length > maxFound };
   }
@@ -254,15 +258,32 @@ export class StudioRun {
   }
 }
 
-/** Undefined if the line is gone or belongs to another episode, because the run was rewound after the row was read. */
 async function readOutcome(index: EpisodeIndex, row: EpisodeRow): Promise<OutcomeInWords | undefined> {
   const head = await index.readHead(row).catch(() => undefined); // the file was removed
+  return outcomeIn(head, { index, row });
+}
+
+/** Undefined if the line is gone or belongs to another episode, because the run was rewound after the row was read. */
+function outcomeIn(
+  head: JsonObject | undefined,
+  { index, row }: { readonly index: EpisodeIndex; readonly row: EpisodeRow },
+): OutcomeInWords | undefined {
   return head?.['episode_id'] === row.episode_id ? toEpisodeOutcome(head, index.keys) : undefined;
 }
 
 async function readMember(index: EpisodeIndex, row: EpisodeRow): Promise<GroupMember | undefined> {
   const outcome = await readOutcome(index, row);
   return outcome && { row, outcome, record: await index.read(row) };
+}
+
+function byStep(rows: readonly EpisodeRow[]): ReadonlyMap<number, readonly EpisodeRow[]> {
+  const steps = new Map<number, EpisodeRow[]>();
+  for (const row of rows) {
+    const own = steps.get(row.step) ?? [];
+    steps.set(row.step, own);
+    own.push(row);
+  }
+  return steps;
 }
 
 function siblingsOf(row: EpisodeRow, rows: readonly EpisodeRow[]): readonly EpisodeRow[] {
