@@ -37,7 +37,7 @@ const run = (name: string, file: string, settings: Settings): Plant => ({
 
 export const healthyOfRound5: readonly Plant[] = [
   run('lake-as-a-world', 'environments/environments.yaml', {
-    steps: 18,
+    steps: 12,
     seed: 51,
     batch: 10,
     group: 6,
@@ -45,7 +45,7 @@ export const healthyOfRound5: readonly Plant[] = [
     algorithm: 'rloo',
   }),
   run('office', 'office/office.yaml', {
-    steps: 16,
+    steps: 12,
     seed: 52,
     batch: 6,
     group: 6,

@@ -95,8 +95,8 @@ function EvaluationRow({ run: { overview, first, last, change, against }, at }: 
   return (
     <tr>
       <th scope="row">
-        <RunSign at={at} />{' '}
-        <Link to={{ view: 'overview', run: id }}>
+        <RunSign at={at} />
+        <Link to={{ view: 'overview', run: id }} class="run-name">
           {experiment} <span class="muted mono">{name}</span>
         </Link>
       </th>

@@ -9,10 +9,7 @@ import { LineChart, type Line } from '../parts/line-chart.js';
 import { answerOf, go, route, runData, type Metrics } from '../state/store.js';
 import { Kinds, TaskChanges } from './task-changes.js';
 
-/**
- * Shows whether the run learned, on which tasks it did not, what keeps it from learning, and the figures of the
- * machine.
- */
+/** Shows whether the run learned, what keeps it from learning, on which tasks it did not, and its settings. */
 export function Overview() {
   const { run } = route.value;
   useEffect(() => runData(run).needMetrics(), [run]);
@@ -37,6 +34,7 @@ function Body({ overview }: { readonly overview: RunOverview }) {
           </p>
         )}
       </div>
+      <Findings run={run.id} />
       <div class="columns">
         <Panel title="Did it learn?">
           {evaluations.length === 0 ? (
@@ -49,7 +47,6 @@ function Body({ overview }: { readonly overview: RunOverview }) {
           <Shown of={runData(run.id).metrics}>{(metrics) => <RewardChart metrics={metrics} run={run.id} />}</Shown>
         </Panel>
       </div>
-      <Findings run={run.id} />
       {kinds.length > 0 && <Kinds kinds={kinds} />}
       {tasks.length > 0 && <TaskChanges run={run.id} tasks={tasks} />}
       <Facts overview={overview} />
@@ -122,6 +119,7 @@ function FindingItem({ finding, run }: { readonly finding: RunFindings['findings
     <li class={asks === 'change' ? 'alarm' : ''}>
       <h3>
         {cause.replaceAll('_', ' ')}
+        {asks === 'nothing' && <span class="since muted">needs no change</span>}
         {since !== undefined && (
           <Link to={{ view: 'step', run, item: String(since) }} class="since">
             since step {since}

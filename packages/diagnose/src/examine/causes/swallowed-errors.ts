@@ -47,15 +47,26 @@ const errorsOf = ({ toolErrors, badCalls, malformedCalls }: EpisodeOf): number =
   Math.max(0, toolErrors - (badCalls - malformedCalls));
 
 function failedTools(run: ExaminedRun): Sighting | undefined {
-  const all = trainingEpisodes(run, 0.5);
-  const sum = (valueOf: (episode: EpisodeOf) => number): number =>
-    all.reduce((total, episode) => total + valueOf(episode), 0);
-  const [results, errors] = [sum(({ toolResults }) => toolResults), sum(errorsOf)];
+  const late = trainingEpisodes(run, 0.5);
+  const { results, errors } = countErrors(late);
   if (results < leastResults || errors <= leastErrors * results) return undefined;
+  const isLate = new Set(late);
+  const early = countErrors(trainingEpisodes(run).filter((episode) => !isLate.has(episode)));
+  const [before, after] = [early.errors / Math.max(1, early.results), errors / results];
+  const isNew = early.results >= leastResults && before < after / 2;
+  const change = isNew ? ` In the first half of the run it was ${percent(before)}.` : '';
   return {
-    summary: `${errors} of ${results} results of tools (${percent(errors / results)}) report an error, although the calls could be used.`,
+    summary: `${errors} of ${results} results of tools (${percent(after)}) report an error, although the calls could be used.${change}`,
     cure: 'Read such a result with ajet inspect, and repair the tool or the service that it asks. An agent that gets an error as a result continues, so nothing else reports it.',
-    episodes: episodeIds(all.filter((episode) => errorsOf(episode) > 0)),
-    taken: errors / results,
+    episodes: episodeIds(late.filter((episode) => errorsOf(episode) > 0)),
+    // A model that lost success while its tools began to fail has not unlearned it.
+    ...(isNew && { explains: [...manySwallowedErrors.explains, 'lost_part', 'collapsed'] }),
+    taken: after,
   };
+}
+
+function countErrors(episodes: readonly EpisodeOf[]): { readonly results: number; readonly errors: number } {
+  const sum = (valueOf: (episode: EpisodeOf) => number): number =>
+    episodes.reduce((total, episode) => total + valueOf(episode), 0);
+  return { results: sum(({ toolResults }) => toolResults), errors: sum(errorsOf) };
 }

@@ -162,6 +162,22 @@ const variants = listVariants({
   ],
   swallowed_errors: [
     [
+      'a tool begins to fail after half of the run, and success falls',
+      {
+        steps: 24,
+        held: 60,
+        evaluated: [0, 6, 12, 18, 24],
+        skill: (s) => (s < 0.5 ? 0.2 + 1.2 * s : 0.42),
+        change: (_e, { share, index }) => ({
+          answers: 2,
+          withTools: 2,
+          callingTools: 1,
+          toolResults: 1,
+          toolErrors: index % 8 < (share < 0.5 ? 1 : 4) ? 1 : 0,
+        }),
+      },
+    ],
+    [
       'each tool result',
       {
         skill: flat(0),
