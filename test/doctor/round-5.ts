@@ -60,7 +60,7 @@ export const healthyOfRound5: readonly Plant[] = [
     rate: 1e-3,
   }),
   run('lake-in-bash', 'any-language/bash_agent.yaml', {
-    steps: 14,
+    steps: 12,
     seed: 54,
     batch: 6,
     group: 12,
@@ -85,7 +85,7 @@ export const healthyOfRound5: readonly Plant[] = [
     more: ['model.path=micro'],
   }),
   run('werewolves-in-small-groups', 'werewolves/werewolves.yaml', {
-    steps: 20,
+    steps: 11,
     seed: 57,
     batch: 8,
     group: 5,

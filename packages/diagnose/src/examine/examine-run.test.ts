@@ -65,6 +65,12 @@ describe('metrics alone', () => {
     expect([source, findings[0]?.cause]).toEqual(['metrics.jsonl', 'cut_answers']);
   });
 
+  it('do not take the success of training for success on held-out tasks', async () => {
+    const log = steps.map((step) => ({ step, policy_version: step, reward_mean: 0.4, success_rate: 0.4, episodes: 64 }));
+    const { findings } = await examineRun(await write('metrics.jsonl', lines(log)));
+    expect(findings.map(({ summary }) => summary).join(' ')).not.toMatch(/held-out/i);
+  });
+
   it('of another program are refused, with the names that they have', async () => {
     const file = await write('log.jsonl', lines([{ step: 1, accuracy: 0.5 }]));
     await expect(examineRun(file)).rejects.toThrow(/log\.jsonl is neither a run folder .* Its lines have accuracy\./);

@@ -63,7 +63,7 @@ function Talk({ chats }: { readonly chats: readonly TalkModel[] }) {
       </div>
       <div class="chat-columns">
         {chats.map((chat, at) => (
-          <Column key={chat.url} chat={chat} talk={talks[at] ?? { messages: [] }} />
+          <Column key={chat.url} chat={chat} talk={talks[at] ?? { messages: [] }} isAsking={isAsking} />
         ))}
       </div>
       <AskForm isAsking={isAsking} onAsk={(said) => void askAll(said)} onStop={() => ended.current?.abort()} />
@@ -114,7 +114,9 @@ async function sayRefusal(response: Response): Promise<string> {
   return message ?? `The server answered ${response.status}.`;
 }
 
-function Column({ chat: { name, model, url, problem }, talk }: { readonly chat: TalkModel; readonly talk: Talked }) {
+type ColumnProps = { readonly chat: TalkModel; readonly talk: Talked; readonly isAsking: boolean };
+
+function Column({ chat: { name, model, url, problem }, talk, isAsking }: ColumnProps) {
   return (
     <Panel title={name} note={<span class="mono">{model ?? url}</span>}>
       {problem !== undefined && <Problem text={problem} />}
@@ -123,6 +125,7 @@ function Column({ chat: { name, model, url, problem }, talk }: { readonly chat: 
           <li key={at} class={`message ${role === 'assistant' ? 'by-generated' : 'by-user'}`}>
             <header>
               <b>{role === 'assistant' ? 'model' : 'you'}</b>
+              {content === '' && !isAsking && <span>the answer is empty</span>}
             </header>
             <Words text={content} class="said" />
           </li>

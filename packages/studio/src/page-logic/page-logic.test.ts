@@ -216,6 +216,15 @@ describe('an answer that is being written', () => {
     }
   });
 
+  it('has the calls of tools, which may be all that a model says', async () => {
+    const call = (piece: object): string =>
+      `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, function: piece }] } }] })}\n`;
+    let said = '';
+    const pieces = `${call({ name: 'calculator', arguments: '' })}${call({ arguments: '{"a":' })}${call({ arguments: '2}' })}`;
+    for await (const piece of readDeltas(streamOf(pieces))) said += piece;
+    expect(said.trim()).toBe('calls calculator {"a":2}');
+  });
+
   it('ends with the error of the server', async () => {
     const read = async () => {
       for await (const _piece of readDeltas(streamOf(`${line('a')}data: {"error":{"message":"too long"}}\n`)));

@@ -1,4 +1,7 @@
-/** Yields the pieces of an answer in a stream of chat completion chunks. Throws an Error with the server's message. */
+/**
+ * Yields the pieces of an answer in a stream of chat completion chunks. A tool call is a line with its name and
+ * arguments. Throws an Error with the server's message.
+ */
 export async function* readDeltas(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let rest = '';
   for await (const text of textsOf(stream)) {
@@ -21,10 +24,19 @@ function readDelta(line: string): string {
   if (data === undefined || data === '[DONE]') return '';
   const { error, choices } = JSON.parse(data) as Chunk;
   if (error) throw new Error(error.message ?? 'The server broke off.');
-  return choices?.[0]?.delta?.content ?? '';
+  const { content, tool_calls: calls = [] } = choices?.[0]?.delta ?? {};
+  return (content ?? '') + calls.map(describeCall).join('');
 }
+
+/** The first piece of a call has its name, and later pieces have more of its arguments. */
+const describeCall = ({ function: called }: CallPiece): string =>
+  `${called?.name === undefined ? '' : `\ncalls ${called.name} `}${called?.arguments ?? ''}`;
+
+type CallPiece = { readonly function?: { readonly name?: string; readonly arguments?: string } };
 
 type Chunk = {
   readonly error?: { readonly message?: string };
-  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null; readonly tool_calls?: readonly CallPiece[] };
+  }[];
 };

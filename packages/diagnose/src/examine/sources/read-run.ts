@@ -138,6 +138,12 @@ type Recognized = {
   readonly settings?: ExaminedSettings;
 };
 
+/** A line of a step has the version of its policy. Its success is that of training, and not of an evaluation. */
+const ownLines: MetricsDialect = {
+  ...ownMetrics,
+  evaluationOf: (line) => (line.numbers.has('policy_version') ? undefined : ownMetrics.evaluationOf(line)),
+};
+
 /** The metrics that every line of a run of ours or of TRL has. */
 const ownNames = ['policy_version', 'reward_mean'];
 const trlNames = ['reward', 'rewards', 'kl', 'completions/mean_length'];
@@ -153,7 +159,7 @@ function recognize(text: string, file: string): Recognized {
   const flat = lines.flatMap(toLines);
   const hasAny = (names: readonly string[]): boolean =>
     flat.some(({ numbers }) => names.some((name) => numbers.has(name)));
-  if (hasAny(ownNames)) return { source: 'metrics.jsonl', dialect: ownMetrics, lines: flat };
+  if (hasAny(ownNames)) return { source: 'metrics.jsonl', dialect: ownLines, lines: flat };
   if (hasAny(trlNames)) return { source: 'trl', dialect: trlMetrics, lines: flat };
   const names = [...new Set(flat.flatMap(({ numbers }) => [...numbers.keys()]))]
     .filter((name) => name !== 'step')
