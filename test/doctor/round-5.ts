@@ -1,8 +1,11 @@
+import { findName } from '#tutorial/werewolves/village.js';
+import { answerOf, patients, smallJob } from './by-others/jobs.js';
+import { asksAgain, askOneQuestion, killTheFirst, nightTasks } from './by-others/short-tasks.js';
 import { openTutorial } from './open-tutorial.js';
 import type { Plant } from './plant.js';
 
 /**
- * A fifth round: tutorials without a planted mistake, with other models, algorithms and sizes of batches. They were
+ * A fifth round: runs without a planted mistake, with other tasks, models, algorithms and sizes of batches. They were
  * trained after the rules had been frozen, so that no rule has seen them.
  */
 
@@ -12,52 +15,38 @@ type Settings = {
   readonly batch: number;
   readonly group: number;
   readonly rate: number;
+  /** Steps between two evaluations. Default: half of the steps. */
+  readonly evaluatedEach?: number;
   readonly algorithm?: string;
-  /** Settings that the others do not name. */
-  readonly more?: readonly string[];
 };
 
 const run = (name: string, file: string, settings: Settings): Plant => ({
   name: `round-5.${name}`,
   open: ({ experimentDir }) => {
-    const { steps, seed, batch, group, rate, algorithm = 'grpo', more = [] } = settings;
+    const { steps, seed, batch, group, rate, algorithm = 'grpo' } = settings;
+    const { evaluatedEach = Math.ceil(steps / 2) } = settings;
     return openTutorial(file, experimentDir, [
       `trainer_common.total_training_steps=${steps}`,
-      `trainer_common.test_freq=${Math.ceil(steps / 2)}`,
+      `trainer_common.test_freq=${evaluatedEach}`,
       'trainer_common.save_freq=0',
       `trainer_common.seed=${seed}`,
       `trainer_common.optim.lr=${rate}`,
       `trainer_common.algorithm.adv_estimator=${algorithm}`,
       `data.train_batch_size=${batch}`,
       `rollout.num_repeat=${group}`,
-      ...more,
     ]);
   },
 });
 
 export const healthyOfRound5: readonly Plant[] = [
   run('lake-as-a-world', 'environments/environments.yaml', {
-    steps: 12,
+    steps: 10,
+    evaluatedEach: 10,
     seed: 51,
     batch: 10,
     group: 6,
     rate: 8e-4,
     algorithm: 'rloo',
-  }),
-  run('office', 'office/office.yaml', {
-    steps: 12,
-    seed: 52,
-    batch: 6,
-    group: 6,
-    rate: 1e-3,
-    algorithm: 'dr_grpo',
-  }),
-  run('documents', 'documents/documents.yaml', {
-    steps: 28,
-    seed: 53,
-    batch: 6,
-    group: 6,
-    rate: 1e-3,
   }),
   run('lake-in-bash', 'any-language/bash_agent.yaml', {
     steps: 12,
@@ -75,23 +64,6 @@ export const healthyOfRound5: readonly Plant[] = [
     rate: 1e-3,
     algorithm: 'maxrl',
   }),
-  run('sums-with-micro', 'math-agent/math_agent.yaml', {
-    steps: 18,
-    seed: 56,
-    batch: 8,
-    group: 7,
-    rate: 5e-4,
-    algorithm: 'rloo',
-    more: ['model.path=micro'],
-  }),
-  run('werewolves-in-small-groups', 'werewolves/werewolves.yaml', {
-    steps: 11,
-    seed: 57,
-    batch: 8,
-    group: 5,
-    rate: 8e-4,
-    algorithm: 'dr_grpo',
-  }),
   run('poker-smollm2', 'two-players/two_players.yaml', {
     steps: 16,
     seed: 58,
@@ -108,4 +80,38 @@ export const healthyOfRound5: readonly Plant[] = [
     rate: 4e-5,
     algorithm: 'maxrl',
   }),
+  {
+    name: 'round-5.name-the-second-player',
+    open: ({ experimentDir }) =>
+      smallJob({
+        experimentDir,
+        steps: 16,
+        workflow: async (task, tuner) => ({ metadata: (await killTheFirst(task, tuner)).metadata ?? {} }),
+        judge: ({ metadata }, output) => {
+          const isSuccess = findName(answerOf(output)) === (metadata['others'] as readonly string[])[1];
+          return { reward: isSuccess ? 1 : 0, isSuccess };
+        },
+        tasks: nightTasks(501, 80),
+        rollout: { maxResponseLengthInOneTurn: 16 },
+        settings: { algorithm: 'dr_grpo', seed: 60, batchSize: 14, numRepeat: 6, lr: 9e-4 },
+        trainerCommon: { testFreq: 8, optim: { lrSchedulerType: 'cosine' } },
+      }),
+  },
+  {
+    name: 'round-5.ask-about-the-stated-fact',
+    open: ({ experimentDir }) =>
+      smallJob({
+        experimentDir,
+        steps: 14,
+        workflow: askOneQuestion,
+        judge: (task, output) => {
+          const isSuccess = asksAgain(task, output);
+          return { reward: isSuccess ? 1 : -1, isSuccess };
+        },
+        tasks: patients(502, 80),
+        rollout: { maxResponseLengthInOneTurn: 24 },
+        settings: { model: 'micro', algorithm: 'maxrl', seed: 61, batchSize: 8, numRepeat: 10, lr: 5e-4 },
+        trainerCommon: { testFreq: 7 },
+      }),
+  },
 ];
