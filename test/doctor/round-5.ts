@@ -1,6 +1,13 @@
 import { findName } from '#tutorial/werewolves/village.js';
 import { answerOf, patients, smallJob } from './by-others/jobs.js';
-import { asksAgain, askOneQuestion, killTheFirst, nightTasks } from './by-others/short-tasks.js';
+import {
+  askOneQuestion,
+  asksNews,
+  killTheFirst,
+  lakesWithAWayBack,
+  nightTasks,
+  stepAway,
+} from './by-others/short-tasks.js';
 import { openTutorial } from './open-tutorial.js';
 import type { Plant } from './plant.js';
 
@@ -48,14 +55,6 @@ export const healthyOfRound5: readonly Plant[] = [
     rate: 8e-4,
     algorithm: 'rloo',
   }),
-  run('lake-in-bash', 'any-language/bash_agent.yaml', {
-    steps: 12,
-    seed: 54,
-    batch: 6,
-    group: 12,
-    rate: 6e-4,
-    algorithm: 'maxrl',
-  }),
   run('planner-and-worker', 'two-models/one_model.yaml', {
     steps: 26,
     seed: 55,
@@ -98,20 +97,33 @@ export const healthyOfRound5: readonly Plant[] = [
       }),
   },
   {
-    name: 'round-5.ask-about-the-stated-fact',
+    name: 'round-5.step-away-from-the-goal',
     open: ({ experimentDir }) =>
       smallJob({
         experimentDir,
         steps: 14,
+        workflow: stepAway,
+        tasks: lakesWithAWayBack(503, 80),
+        rollout: { temperature: 0.8 },
+        settings: { algorithm: 'rloo', seed: 62, batchSize: 6, numRepeat: 12, lr: 1e-3 },
+        trainerCommon: { testFreq: 7 },
+      }),
+  },
+  {
+    name: 'round-5.ask-for-a-hidden-fact',
+    open: ({ experimentDir }) =>
+      smallJob({
+        experimentDir,
+        steps: 16,
         workflow: askOneQuestion,
         judge: (task, output) => {
-          const isSuccess = asksAgain(task, output);
+          const isSuccess = asksNews(task, output);
           return { reward: isSuccess ? 1 : -1, isSuccess };
         },
-        tasks: patients(502, 80),
+        tasks: patients(504, 80),
         rollout: { maxResponseLengthInOneTurn: 24 },
-        settings: { model: 'micro', algorithm: 'maxrl', seed: 61, batchSize: 8, numRepeat: 10, lr: 5e-4 },
-        trainerCommon: { testFreq: 7 },
+        settings: { model: 'micro', algorithm: 'maxrl', seed: 63, batchSize: 16, numRepeat: 5, lr: 7e-4 },
+        trainerCommon: { testFreq: 8, optim: { lrSchedulerType: 'linear' } },
       }),
   },
 ];
