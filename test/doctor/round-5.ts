@@ -97,19 +97,6 @@ export const healthyOfRound5: readonly Plant[] = [
       }),
   },
   {
-    name: 'round-5.step-away-from-the-goal',
-    open: ({ experimentDir }) =>
-      smallJob({
-        experimentDir,
-        steps: 14,
-        workflow: stepAway,
-        tasks: lakesWithAWayBack(503, 80),
-        rollout: { temperature: 0.8 },
-        settings: { algorithm: 'rloo', seed: 62, batchSize: 6, numRepeat: 12, lr: 1e-3 },
-        trainerCommon: { testFreq: 7 },
-      }),
-  },
-  {
     name: 'round-5.ask-for-a-hidden-fact',
     open: ({ experimentDir }) =>
       smallJob({
