@@ -1,13 +1,6 @@
 import { findName } from '#tutorial/werewolves/village.js';
 import { answerOf, patients, smallJob } from './by-others/jobs.js';
-import {
-  askOneQuestion,
-  asksNews,
-  killTheFirst,
-  lakesWithAWayBack,
-  nightTasks,
-  stepAway,
-} from './by-others/short-tasks.js';
+import { askOneQuestion, asksNews, killTheFirst, nightTasks } from './by-others/short-tasks.js';
 import { openTutorial } from './open-tutorial.js';
 import type { Plant } from './plant.js';
 
