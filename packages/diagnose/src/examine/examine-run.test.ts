@@ -66,7 +66,13 @@ describe('metrics alone', () => {
   });
 
   it('do not take the success of training for success on held-out tasks', async () => {
-    const log = steps.map((step) => ({ step, policy_version: step, reward_mean: 0.4, success_rate: 0.4, episodes: 64 }));
+    const log = steps.map((step) => ({
+      step,
+      policy_version: step,
+      reward_mean: 0.4,
+      success_rate: 0.4,
+      episodes: 64,
+    }));
     const { findings } = await examineRun(await write('metrics.jsonl', lines(log)));
     expect(findings.map(({ summary }) => summary).join(' ')).not.toMatch(/held-out/i);
   });
