@@ -179,7 +179,7 @@ describe('the index', () => {
     expect(await readFile(indexFile(run, 1), 'utf8')).toBe(text);
   });
 
-  it('reads the heads of many episodes at once, whatever their sizes and their order', async () => {
+  it('reads the heads of many episodes at once, of any size and in any order', async () => {
     const run = await newRun();
     const sizes = Array.from({ length: 90 }, (_, at) => (at % 9 === 4 ? 40_000 : at % 5 === 1 ? 15_000 : 30));
     const episodes = sizes.map((size, at) => ({
