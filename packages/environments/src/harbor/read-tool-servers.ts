@@ -17,7 +17,7 @@ export function readToolServers(servers: readonly ToolServerToml[], refuse: Refu
 }
 
 function readServer({ name, transport, url, command, args, headers }: ToolServerToml, refuse: Refuse): ToolServer {
-  const wrong = (what: string): never => refuse(`environment.mcp_servers ${JSON.stringify(name)} ${what}`);
+  const wrong = (what: string): never => refuse(`mcp_servers ${JSON.stringify(name)} ${what}`);
   if (transport === 'stdio') {
     if (!command) return wrong('has the transport "stdio" and no command.');
     if (Object.keys(headers).length > 0) return wrong('has headers, which only servers with a url have.');
@@ -76,7 +76,7 @@ export function checkReachable(
     const host = new URL(server.url).hostname;
     if (steps.every(({ agent }) => isReachable(host, agent.network))) continue;
     refuse(
-      `environment.mcp_servers ${JSON.stringify(server.name)} listens at ${host}, which the agent's network does not reach. Add it to agent.allowed_hosts.`,
+      `mcp_servers ${JSON.stringify(server.name)} listens at ${host}, which the agent's network does not reach. Add it to agent.allowed_hosts.`,
     );
   }
 }
