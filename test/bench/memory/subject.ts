@@ -20,8 +20,8 @@ function randomIds({ random, vocabSize }: Workload, length: number): readonly nu
 /**
  * Makes answers that share their prompt, as a group of episodes does. Without sharing, each answer has its own prompt.
  */
-function createSamples(workload: Workload, episodes: number): Sample[] {
-  const { groups, promptTokens, answerTokens } = workload;
+function createSamples(workload: Workload): Sample[] {
+  const { groups, episodes, promptTokens, answerTokens } = workload;
   return Array.from({ length: groups }, () => {
     const prompt = randomIds(workload, promptTokens);
     return Array.from({ length: episodes }, () => [...prompt, ...randomIds(workload, answerTokens)]);
@@ -65,8 +65,7 @@ const backbone = await createOnnxBackbone({
   ...(loraRank > 0 && { lora: { rank: loraRank } }),
 });
 say('open', startedAt);
-const numSteps = trains ? 3 : 1;
-for (let step = 0; step < numSteps; step++) {
+for (let step = 0; step < (trains ? 3 : 1); step++) {
   startedAt = performance.now();
   const prompts = Array.from({ length: groups }, () => Int32Array.from(randomIds(workload, promptTokens)));
   await Promise.all(
@@ -80,9 +79,7 @@ for (let step = 0; step < numSteps; step++) {
   say('sample', startedAt);
   if (!trains) continue;
   startedAt = performance.now();
-  // The last step trains one answer of each group. The layers of such small trees are kept for the backward pass.
-  const samples = createSamples(workload, step === numSteps - 1 ? 1 : episodes);
-  const { packs } = packTrees(samples, { maxPackTokens: memoryCase.packTokens });
+  const { packs } = packTrees(createSamples(workload), { maxPackTokens: memoryCase.packTokens });
   const metrics = await backbone.trainStep({
     packs,
     loss: {

@@ -23,7 +23,7 @@ import { parameterLayout } from './training/model/parameter-layout.js';
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** The memory of Node, ONNX Runtime and an agent's framework. */
-const processBytes = 260 * mebibyte;
+const processBytes = 240 * mebibyte;
 /** A checkpoint has the weights and both moments in single precision. */
 const checkpointCopies = 3;
 /** The memory of the thread that a second model needs. With nano, 31 MiB were measured. */
@@ -34,14 +34,12 @@ const threadBytes = 40 * mebibyte;
  */
 const logitCopies = { training: 5.5, scoring: 2 };
 /** The number of such copies of one chunk, over a head that takes no gradient. */
-const chunkCopies = { training: 8, scoring: 2 };
+const chunkCopies = { training: 8, scoring: 3 };
 /**
  * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
- * also read a path and all weights are trained.
+ * also read a path.
  */
-const scoreCopies = { inRows: 3, withPaths: 5, adapter: 3, scoring: 2 };
-/** The factor for values of layers under an adapter, from gaps between them in the memory of ONNX Runtime. */
-const adapterGaps = 1.12;
+const scoreCopies = { inRows: 3, withPaths: 5 };
 /**
  * The temporary memory for opening a sampling session, as a share of the weights. It includes the buffer into which the
  * weights are read.
@@ -51,9 +49,9 @@ const openingShare = 1.7;
 const int8Copies = 1.15;
 /**
  * Arrays of the adapter's size: A and B, the gradients of a step and a micro-batch, two moments, and the gradients that
- * ONNX Runtime returned. Node frees the latter late.
+ * ONNX Runtime returned. Node frees the latter late. The number is measured with 135M parameters.
  */
-const adapterCopies = 8;
+const adapterCopies = 18;
 /** The factor for a cache that grows: it is copied before the old one is freed. */
 const cacheGrowth = 1.6;
 /**
@@ -89,19 +87,16 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
     trainingParts(job, { size: longestSample, depth: longestSample }),
     trainingParts(job, { size: treeTokens, depth: usualSample }),
   ]);
-  const fullPack = sumParts(trainingParts(job, { size: packTokens, depth: longestSample }));
   const given = Number(section['numThreads'] ?? 0);
   const threads = given > 0 ? given : Math.min(8, cores);
-  const { isRecomputed } = largestGrid(job, { size: treeTokens, depth: usualSample });
-  const rates = { ...ratesOfCore, cores: threads, isAdapter, isRecomputed };
+  const rates = { ...ratesOfCore, cores: threads, isAdapter };
   const seconds = trains ? stepSecondsOnCpu(shape, workload, rates) : { stepSeconds: null };
   return {
     numParameters: shape.numParameters,
     place: 'host',
     parts: trains ? expected : samplingParts(job),
     ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * trained }),
-    // Smaller trees may need more than a full pack, because their layers are kept.
-    fullPackBytes: trains ? Math.max(sumParts(expected), fullPack) : null,
+    fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
     ...withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher.shape, teacher.workload, rates) : 0),
   };
 }
@@ -134,9 +129,7 @@ type Job = {
   readonly format: WeightFormat;
 };
 
-type Model = Pick<Job, 'config' | 'workload' | 'isAdapter' | 'format'>;
-
-type Teacher = Model & Pick<Job, 'shape'>;
+type Teacher = Pick<Job, 'config' | 'shape' | 'workload' | 'isAdapter' | 'format'>;
 
 function formatOf(value: unknown): WeightFormat {
   return value === 'int8' || value === 'float16' ? value : 'float32';
@@ -226,54 +219,32 @@ function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   ];
 }
 
-/** The largest micro-batch of a step. */
-type Grid = ReturnType<typeof gridOfTree> & {
-  readonly numTokens: number;
-  /** The logits of its trained tokens. */
-  readonly numLogits: number;
-  /** Whether the backward pass computes each layer again. */
-  readonly isRecomputed: boolean;
-};
-
-function largestGrid({ config, workload, isAdapter }: Model, { size, depth }: LargestTree): Grid {
-  const { promptTokens, tasks } = workload;
-  const limits = microbatchLimits(config, { isAdapter });
-  const grid = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
-  const perTree = grid.numRows * grid.rowLength;
-  const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(grid.numKeys) / perTree), tasks));
-  const numTokens = numTrees * perTree;
-  return {
-    ...grid,
-    numTokens,
-    numLogits: numTrees * Math.max(1, size - promptTokens) * config.vocabSize,
-    isRecomputed: numTokens > limits.maxKeptTokens(grid.numKeys),
-  };
-}
-
 /**
  * Counts memory as microbatchLimits does, but with logits only for the trained tokens. Scoring keeps no values for a
- * gradient. If layers are computed again, the logits are freed before the first of them.
+ * gradient.
  */
-function activationBytes(model: Model, tree: LargestTree): { readonly training: number; readonly scoring: number } {
-  const { config, isAdapter, format } = model;
+function activationBytes(
+  job: Pick<Job, 'config' | 'workload' | 'isAdapter' | 'format'>,
+  { size, depth }: LargestTree,
+): { readonly training: number; readonly scoring: number } {
+  const { config, workload, isAdapter, format } = job;
   const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;
-  const { numRows, numKeys, numTokens, numLogits, isRecomputed } = largestGrid(model, tree);
-  const ofWhole = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
-  const [scores, gaps] = isAdapter ? [scoreCopies.adapter, adapterGaps] : [ofWhole, 1];
+  const limits = microbatchLimits(config, { isAdapter });
+  const { promptTokens, tasks } = workload;
+  const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
+  const perTree = numRows * rowLength;
+  const scores = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
+  const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(numKeys) / perTree), tasks));
   const perLayer = 10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
-  const layers = (number: number): number =>
-    gaps * bytesPerFloat * numTokens * (number * perLayer + numHeads * (number + scores) * numKeys);
-  // A head that is stored in fewer bits is converted for its products.
-  const converted = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
   const copies = isAdapter ? chunkCopies : logitCopies;
-  const head = (numCopies: number): number =>
-    converted + (bytesPerFloat * numCopies * numLogits) / (isAdapter ? headChunks(config) : 1);
-  const states = bytesPerFloat * numTokens * numLayers * hiddenSize;
+  const logits = (Math.max(1, size - promptTokens) * vocabSize) / (isAdapter ? headChunks(config) : 1);
+  // A head that is stored in fewer bits is converted for its products.
+  const head = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
+  const bytesOf = (perToken: number, numCopies: number): number =>
+    head + bytesPerFloat * numTrees * (perTree * perToken + numCopies * logits);
   return {
-    training: isRecomputed
-      ? states + Math.max(layers(1), head(copies.training))
-      : layers(numLayers) + head(copies.training),
-    scoring: bytesPerFloat * numTokens * (perLayer + scoreCopies.scoring * numHeads * numKeys) + head(copies.scoring),
+    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + scores) * numKeys, copies.training),
+    scoring: bytesOf(perLayer + 3 * numHeads * numKeys, copies.scoring),
   };
 }
 
