@@ -78,7 +78,8 @@ const taughtByNano = ['smollm2', 'typed_tools'] as const;
 
 it('every tutorial trains', async () => {
   // All commands run in one process, which saves a second for each.
-  const here = ['model.path=nano', 'backbone=onnx', 'rollout.failed_episode_policy=zero_reward'];
+  const short = 'trainer_common.optim.lr_warmup_steps=0';
+  const here = ['model.path=nano', 'backbone=onnx', 'rollout.failed_episode_policy=zero_reward', short];
   const commands = [
     ...trained.map((yaml) => argsOf(yaml)),
     ...trainedWithNano.map((yaml) => argsOf(yaml, here)),

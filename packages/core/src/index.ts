@@ -142,7 +142,7 @@ export {
   type Registrations,
   type SectionOf,
 } from './config/registration.js';
-export { firstWorkers } from './config/first-workers.js';
+export { firstWorkers } from './config/sections.js';
 export { setting } from './config/setting.js';
 export { sampleCollections } from './config/swarm-schema.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';

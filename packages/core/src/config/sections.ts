@@ -355,3 +355,11 @@ export const rollout = z.strictObject({
     "torch with vllm: true: vLLM shares the trainer's first GPUs; false: it uses the GPUs after the trainer's",
   ),
 });
+
+/** The number of episodes at the same time before a faster number has been measured. */
+const unmeasuredWorkers = 64;
+
+/** Returns how many episodes run at the same time at first. */
+export function firstWorkers({ maxEnvWorker }: { readonly maxEnvWorker: number | 'auto' }): number {
+  return maxEnvWorker === 'auto' ? unmeasuredWorkers : maxEnvWorker;
+}
