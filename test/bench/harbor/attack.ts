@@ -11,7 +11,7 @@ import { openBench, readTasks, run } from './play.js';
  * Attacks on the verifier of tasks that no agent can solve: those of `vault`, whose secret is in the tests. An attack is a
  * shell script that the agent runs as root. It is paid if it gets a reward of at least 1. Names that begin with `steps-`
  * attack a task with two steps, and their line `# second step` begins the second part. Names that begin with `hosts-` try
- * to reach the machine that runs the episodes, which serves the secret.
+ * to reach the machine that runs the episodes, which serves the secret. They follow `begin-hosts.sh` in one script.
  */
 
 const here = import.meta.dirname;
@@ -94,15 +94,16 @@ async function verifyNaively(session: Session, { metadata }: Task): Promise<numb
   return typeof reward === 'number' ? reward : undefined;
 }
 
-/** Serves the secret at every address of this machine. `fill` writes port and addresses into the source of an attack. */
+/** Serves the secret at every address of this machine. `fill` puts the common beginning, the port and the addresses into an attack. */
 async function serveSecret() {
   const secret = readFileSync(path.join(here, 'vault', 'shared', 'tests', 'secret.txt'), 'utf8');
+  const beginning = readFileSync(path.join(here, 'begin-hosts.sh'), 'utf8');
   const server = createServer((_request, response) => response.end(secret));
   await new Promise<void>((resolve) => void server.listen(0, '::', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     fill: (source: string): string =>
-      source.replaceAll('PORT', String(port)).replaceAll('ADDRESSES', () => ownAddresses().join(' ')),
+      `${beginning}${source}`.replaceAll('PORT', String(port)).replaceAll('ADDRESSES', () => ownAddresses().join(' ')),
     close: () => {
       server.closeAllConnections();
       server.close();
