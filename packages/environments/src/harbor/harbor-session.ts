@@ -20,7 +20,7 @@ import type { HarborTask } from './read-task.js';
 import { resolveToolServer } from './read-tool-servers.js';
 import { runInBox } from './run-in-box.js';
 import { ToolServers } from './tool-servers.js';
-import { runTool, toolSpecs } from './tools.js';
+import { runTool, toolSpecs, type AgentPlace } from './tools.js';
 import { verify } from './verify.js';
 
 export type HarborSettings = {
@@ -91,19 +91,20 @@ export class HarborSession implements Session {
     const { signal } = this.#over;
     if (step.name !== null) await prepareStep({ engine, task, step, machine, hadVerifier, signal });
     this.#network = await asOutage(engine.name, () => enterNetwork(machine.box, step.agent.network, task.name));
-    await this.#beginServers(this.#network);
+    await this.#beginServers(this.#network.dial);
     this.#beganAt = performance.now();
     this.#spentMs = 0;
   }
 
-  async #beginServers({ env, dial }: PhaseNetwork): Promise<void> {
+  async #beginServers(dial: PhaseNetwork['dial']): Promise<void> {
     if (this.toolServers.length === 0) return;
-    const { box, workdir } = this.#machine;
-    const { signal } = this.#over;
-    const { user } = this.#step.agent;
-    const place = { box, workdir, user, env, dial, signal, host: harborHostOf(this.#task) };
-    this.#servers = new ToolServers(this.toolServers, place);
+    this.#servers = new ToolServers(this.toolServers, { ...this.#place, dial, host: harborHostOf(this.#task) });
     await this.#servers.begin();
+  }
+
+  get #place(): HarborMachine & AgentPlace {
+    const { user } = this.#step.agent;
+    return { ...this.#machine, user, env: this.#network?.env ?? {}, signal: this.#over.signal };
   }
 
   call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
@@ -122,13 +123,10 @@ export class HarborSession implements Session {
     if (this.#servers?.has(tool) === true)
       return this.#servers.call(tool, args, { seconds: Math.min(commandSeconds, secondsLeft), outputCharacters });
     return runTool(tool, args, {
-      ...this.#machine,
+      ...this.#place,
       ...this.#settings,
       toolNames: this.tools.map(({ name }) => name),
-      user: this.#step.agent.user,
-      env: this.#network?.env ?? {},
       secondsLeft,
-      signal: this.#over.signal,
     });
   }
 
@@ -151,12 +149,9 @@ export class HarborSession implements Session {
       return await asOutage(this.#engine.name, () =>
         Promise.race([
           runInBox(order, {
-            ...this.#machine,
+            ...this.#place,
             outputCharacters,
-            user: this.#step.agent.user,
-            env: this.#network?.env ?? {},
             msLeft: () => this.#secondsLeft(spentMs()) * 1000,
-            signal: this.#over.signal,
           }),
           this.#routes.broken,
           ...this.#broken(),

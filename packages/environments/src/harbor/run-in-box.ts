@@ -1,18 +1,13 @@
 import path from 'node:path';
 import { EnvironmentError } from '@agentjet/core';
 import type { ProgramOrder, ProgramResult } from '@agentjet/rollout/inputs';
-import type { Box } from '@agentjet/sandbox/boxes';
+import type { AgentPlace } from './tools.js';
 
-export type ProgramPlace = {
-  readonly box: Box;
-  readonly user: string | number | undefined;
-  readonly workdir: string;
-  /** Variables of the network. Those of the program replace them. */
-  readonly env: Readonly<Record<string, string>>;
+/** The variables of the program replace those of its place. */
+export type ProgramPlace = AgentPlace & {
   readonly outputCharacters: number;
   /** The time that the program has left, in ms. It pauses while time does not count. */
   readonly msLeft: () => number;
-  readonly signal: AbortSignal;
 };
 
 const writeSeconds = 120;

@@ -1,27 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentError, EnvironmentOutage, type ToolSpec } from '@agentjet/core';
 import type { ToolResult, ToolServer } from '@agentjet/rollout/inputs';
-import { MiddleCut, type Box } from '@agentjet/sandbox/boxes';
+import { MiddleCut } from '@agentjet/sandbox/boxes';
 import { Connection } from '../mcp/connection.js';
 import { fetchOver, type Dial } from '../mcp/fetch-over.js';
 import { loadSdk, type McpSdk } from '../mcp/load-sdk.js';
 import type { McpServer } from '../mcp/transports.js';
+import type { AgentPlace } from './tools.js';
 
 /**
  * The tool servers of a task, for an agent outside of its machine. A server over stdio is a program in the box. Other
  * servers are reached with the network of the box. The tool `read` of the server `notes` is `mcp__notes__read`.
  */
 
-export type ToolServersPlace = {
-  readonly box: Box;
-  readonly user: string | number | undefined;
-  readonly workdir: string;
-  readonly env: Readonly<Record<string, string>>;
+export type ToolServersPlace = AgentPlace & {
   /** Connects with the network of the agent. */
   readonly dial: Dial;
   /** The host of outages. */
   readonly host: string;
-  readonly signal: AbortSignal;
   /** The longest time in which a server answers and lists its tools. Default: `toolServerSeconds`. */
   readonly answerSeconds?: number;
 };

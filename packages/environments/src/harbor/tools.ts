@@ -4,21 +4,25 @@ import type { Box, ExecResult } from '@agentjet/sandbox/boxes';
 
 /** The tools with which an agent outside of the box works in it, as the task's user. */
 
-export type ToolPlace = {
+/** Where the programs of the agent run, and as whom. */
+export type AgentPlace = {
   readonly box: Box;
+  readonly user: string | number | undefined;
+  readonly workdir: string;
+  /** Variables of the network, in addition to those of the box. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+};
+
+export type ToolPlace = AgentPlace & {
   readonly shell: 'bash' | 'sh';
   /** The tools of the agent, including those of servers, for messages. */
   readonly toolNames: readonly string[];
-  readonly user: string | number | undefined;
-  readonly workdir: string;
-  /** Variables of every command, in addition to those of the box. */
-  readonly env: Readonly<Record<string, string>>;
   readonly outputCharacters: number;
   /** The longest time of one command. */
   readonly commandSeconds: number;
   /** The time that the agent has left. */
   readonly secondsLeft: number;
-  readonly signal: AbortSignal;
 };
 
 const text = (description: string) => ({ type: 'string', description });
