@@ -25,27 +25,61 @@ const memoryOf: Readonly<Record<ShapeName, { readonly full: number; readonly lor
   '0.5B': { full: 32, lora: 20 },
 };
 
-export async function measureShape(name: ShapeName, options: Options): Promise<Readonly<Record<string, unknown>>> {
+/** The parts of a shape that can be measured in separate runs. */
+export const shapeParts = ['decode', 'full', 'lora', 'peaks'] as const;
+
+export type ShapePart = (typeof shapeParts)[number];
+
+const measures: { readonly [Part in ShapePart]: (subject: Subject) => Promise<Fields> } = {
+  decode: async (subject) => ({
+    open_s: await measureOpening(subject),
+    decode_vs_torch: await measureDecoding(subject),
+  }),
+  full: async (subject) => ({ train_vs_torch: { full: await measureTraining(subject, 'full') } }),
+  lora: async (subject) => ({ train_vs_torch: { lora: await measureTraining(subject, 'lora') } }),
+  peaks: async (subject) => ({ peak_gb: await measurePeaks(subject) }),
+};
+
+export async function measureShape(
+  name: ShapeName,
+  parts: readonly ShapePart[],
+  options: Options,
+): Promise<Record<string, unknown>> {
   // The reference in PyTorch has biases and tied embeddings, as Qwen2 has.
   const shape = shapes[name];
   const head = shape.hidden_size / shape.num_attention_heads;
   const config = { ...shape, model_type: 'qwen2', head_dim: head };
   const folder = await modelFolderOf({ name: `bench-${name}`, shape: config });
-  const startedAt = performance.now();
-  const opened = await createOnnxBackbone({ modelDir: folder, optimizer, lora, frozenWeights: 'int8' });
-  await ask(opened, { seed: 0, vocabSize: shape.vocab_size, numTokens: 1 });
-  const openSeconds = (performance.now() - startedAt) / 1000;
-  await opened.close();
-  const parts: Parts = { name, config, folder, options };
-  return {
-    open_s: Number(openSeconds.toFixed(2)),
-    decode_vs_torch: await measureDecoding(parts),
-    train_vs_torch: { full: await measureTraining(parts, 'full'), lora: await measureTraining(parts, 'lora') },
-    peak_gb: await measurePeaks(parts),
-  };
+  const measured = await inTurn(parts, (part) => measures[part]({ name, config, folder, options }));
+  return joinShapes(measured);
 }
 
-type Parts = {
+/** Joins values of one shape that have some parts each. Throws Error if two have the same figure. */
+export function joinShapes(values: readonly Fields[]): Record<string, unknown> {
+  const joined: Record<string, unknown> = {};
+  for (const [key, value] of values.flatMap((each) => Object.entries(each))) {
+    const known = joined[key];
+    if (known !== undefined && !(isFields(known) && isFields(value)))
+      throw new Error(`Two files have the figure ${key} of one shape. Join one of them.`);
+    joined[key] = isFields(known) && isFields(value) ? joinShapes([known, value]) : value;
+  }
+  return joined;
+}
+
+type Fields = { readonly [key: string]: unknown };
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+async function measureOpening({ config, folder }: Subject): Promise<number> {
+  const startedAt = performance.now();
+  const opened = await createOnnxBackbone({ modelDir: folder, optimizer, lora, frozenWeights: 'int8' });
+  await ask(opened, { seed: 0, vocabSize: config.vocab_size, numTokens: 1 });
+  const seconds = (performance.now() - startedAt) / 1000;
+  await opened.close();
+  return Number(seconds.toFixed(2));
+}
+
+type Subject = {
   readonly name: ShapeName;
   readonly config: (typeof shapes)[ShapeName] & { readonly head_dim: number };
   readonly folder: string;
@@ -66,7 +100,7 @@ async function openTorch(threads: number): Promise<TorchProcess> {
 }
 
 /** Calls of the model in int8 with an adapter, against PyTorch in float32 without one. */
-async function measureDecoding({ config, folder, options }: Parts): Promise<Readonly<Record<string, number | null>>> {
+async function measureDecoding({ config, folder, options }: Subject): Promise<Readonly<Record<string, number | null>>> {
   const backbone = await createOnnxBackbone({ modelDir: folder, optimizer, lora, frozenWeights: 'int8' });
   const torch = await openTorch(options.threads);
   try {
@@ -96,7 +130,7 @@ async function measureDecoding({ config, folder, options }: Parts): Promise<Read
 
 /** A step over 2 rows of 512 tokens. PyTorch trains all weights in both cases. */
 async function measureTraining(
-  { name, config, folder, options }: Parts,
+  { name, config, folder, options }: Subject,
   kind: 'full' | 'lora',
 ): Promise<number | null> {
   if (!hasMemory(name, kind, options)) return null;
@@ -135,7 +169,7 @@ async function measurePeaks({
   config,
   folder,
   options,
-}: Parts): Promise<Readonly<Record<string, number | null>>> {
+}: Subject): Promise<Readonly<Record<string, number | null>>> {
   const inGb = (bytes: number): number => Number((bytes / 1e9).toFixed(2));
   const groups = [3, 8, 512, 107, 4] as const;
   const cases = {
