@@ -1,13 +1,15 @@
 export { openBox, prepareImage, removeLeftBoxes, type BoxHost } from './box/box-host.js';
-export { type Box, type BoxNetwork, type BoxOptions } from './box/box.js';
+export { openContainer, type Box, type BoxNetwork, type BoxOptions, type BoxVolume } from './box/box.js';
+export { readEnd, readStart, type BoxEnd, type BoxProgram } from './box/box-program.js';
 export { tagOf, type ImageSource } from './box/build-image.js';
 export { boxEngines, callEngine, findBoxEngine, type BoxEngine, type BoxEngineName } from './box/engine.js';
 export { dialFromBox } from './box/dial-from-box.js';
 export { NoLanguage, type ForwardedPort } from './box/forward-port.js';
 export { type ExecOptions, type ExecResult } from './box/exec-in-box.js';
-export { listBoxes } from './box/labels.js';
+export { createVolume, listBoxes } from './box/labels.js';
 export { MiddleCut } from './box/middle-cut.js';
 export { type BoxTalk, type TalkOptions } from './box/talk-in-box.js';
+export { removeVolume } from './box/remove-box.js';
 export { cleanArchive, listArchive, packFolder, readOnlyFile, TooLarge, type Leaves } from './box/tar.js';
 export { findWorkingEngine } from './box/working-engine.js';
 export { checkCluster } from './kubernetes/check-cluster.js';

@@ -4,3 +4,4 @@ export { containerPrograms, javascriptPrograms, pythonPrograms } from './testing
 export { runnerCases, type RunnerPrograms } from './testing/runner-cases.js';
 export { scriptCluster, type ScriptedCluster } from './testing/scripted-cluster.js';
 export { serveExec } from './testing/serve-exec.js';
+export { scriptEngine, type ScriptedEngine } from './testing/scripted-engine.js';

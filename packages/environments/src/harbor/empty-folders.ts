@@ -1,6 +1,6 @@
 import { EnvironmentOutage } from '@agentjet/core';
 import { listArchive, type Box } from '@agentjet/sandbox/boxes';
-import { asOutage, asRoot, harborHostOf } from './harbor-machine.js';
+import { asOutage, asRoot, harborHostOf } from './box-work.js';
 import type { HarborTask } from './read-task.js';
 
 export type EmptyPlace = {

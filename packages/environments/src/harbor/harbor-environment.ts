@@ -1,12 +1,14 @@
 import { EnvironmentError, isJsonObject, TaskError, toErrorMessage, type Task } from '@agentjet/core';
 import type { Environment, Session } from '@agentjet/rollout/inputs';
 import { removeLeftBoxes, tagOf, type BoxHost } from '@agentjet/sandbox/boxes';
-import { asOutage, engineSeconds, healthSecondsOf, openMachine, openSecondsOf } from './harbor-machine.js';
+import { asOutage, engineSeconds } from './box-work.js';
+import { openMachine, openSecondsOf } from './harbor-machine.js';
 import { HarborSession, type HarborSettings } from './harbor-session.js';
 import type { HarborStep } from './read-steps.js';
 import { readHarborTask, type HarborTask } from './read-task.js';
 import { toolServerSeconds } from './tool-servers.js';
 import { verifySecondsOf } from './verify.js';
+import { healthSecondsOf } from './wait-until-healthy.js';
 
 export type HarborOptions = HarborSettings & {
   readonly engine: BoxHost;
@@ -120,6 +122,7 @@ function checked(task: Task, read: HarborTask, { requireSeparateVerifier, engine
       `The files of ${read.folder} are not those that the tasks were read from. Start the run again.`,
     );
   refuseBuild(read, engine);
+  refuseServices(read, engine);
   if (requireSeparateVerifier && read.steps.some(({ verifier }) => verifier.machine === null))
     throw new TaskError(
       'unsupported_task',
@@ -137,6 +140,15 @@ function refuseBuild({ name, folder, machine, steps }: HarborTask, engine: BoxHo
   throw new TaskError(
     'unsupported_task',
     `The Harbor task ${name} (${folder}) has a Dockerfile and no docker_image, and a cluster cannot build images. Build ${build.folder} as an image of your registry with the tag ${tagOf(build.digest)}, and set environment.harbor.kubernetes.image, such as registry.example.com/tasks:{digest}.`,
+  );
+}
+
+/** A cluster would need a service and rules of its network for each machine. */
+function refuseServices({ name, folder, machine }: HarborTask, engine: BoxHost): void {
+  if (engine.name !== 'kubernetes' || machine.compose === null) return;
+  throw new TaskError(
+    'unsupported_task',
+    `The Harbor task ${name} (${folder}) has a docker-compose.yaml, which environment.harbor.engine: kubernetes cannot run. Use podman or docker.`,
   );
 }
 

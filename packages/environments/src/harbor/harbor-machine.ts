@@ -1,11 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { EnvironmentOutage, rejectOnAbort, toErrorMessage } from '@agentjet/core';
-import { SandboxError } from '@agentjet/sandbox';
-import { openBox, packFolder, prepareImage, type Box, type BoxHost, type ExecResult } from '@agentjet/sandbox/boxes';
+import { EnvironmentOutage } from '@agentjet/core';
+import { openBox, openContainer, packFolder, type Box, type BoxHost } from '@agentjet/sandbox/boxes';
+import { asOutage, asRoot, engineSeconds, harborHostOf, lastLineOf } from './box-work.js';
+import { openServices, serviceSecondsOf, type Services } from './compose/open-services.js';
+import { logFolders } from './log-folders.js';
 import { boxNetworkOf, enterNetwork } from './phase-network.js';
+import { prepareTaskImage } from './prepare-task-image.js';
+import { quote } from './quote.js';
 import type { HarborNetwork, MachineSpec } from './read-machine.js';
 import type { HarborTask } from './read-task.js';
 import { resolveVariables } from './variables.js';
+import { healthSecondsOf, waitUntilHealthy } from './wait-until-healthy.js';
 
 /** A machine of a task: its image is prepared, it is running, it has the folders for logs, and it is healthy. */
 export type HarborMachine = {
@@ -15,6 +19,10 @@ export type HarborMachine = {
   readonly workdir: string;
   /** True if the image itself has a folder `/tests`. */
   readonly hadTests: boolean;
+  /** The machines next to this one. Null: there are none. */
+  readonly services: Services | null;
+  /** The names of all machines on the common network. */
+  readonly names: readonly string[];
 };
 
 export type OpenMachineOptions = {
@@ -26,59 +34,78 @@ export type OpenMachineOptions = {
   readonly signal: AbortSignal;
 };
 
-const logFolders = ['/logs/agent', '/logs/verifier', '/logs/artifacts'] as const;
-
-/** Time that the engine may take in addition to the limits of the task. */
-export const engineSeconds = 240;
-
 export async function openMachine(
   engine: BoxHost,
   spec: MachineSpec,
   options: OpenMachineOptions,
 ): Promise<HarborMachine> {
-  const { task, episodeId, networks, lifeSeconds, signal } = options;
-  const image = await imageOf(engine, spec, { task, signal });
-  const box = await asOutage(engine.name, () =>
-    openBox(engine, {
-      image,
-      labels: { 'org.agentjet.episode': episodeId, 'org.agentjet.task': task.name },
-      env: resolveVariables(spec.env),
-      cpus: spec.cpus,
-      memoryMegabytes: spec.memoryMegabytes,
-      networks: networks.map(boxNetworkOf),
-      lifeSeconds,
-      startSeconds: spec.buildSeconds,
-      signal,
-    }),
-  );
+  const { task, signal } = options;
+  const image = await prepareTaskImage(engine, spec, { ...spec, task, signal });
+  const services = spec.compose === null ? null : await openServices(engine, spec, { ...options, image });
+  let box: Box | undefined;
   try {
-    return await setUp(engine, box, { spec, task, signal });
+    box = await asOutage(engine.name, () => openMain(engine, spec, { ...options, image, services }));
+    const machine = await setUp(engine, box, { spec, services, task, signal });
+    await services?.requireRunning();
+    return machine;
   } catch (error) {
-    await box.remove().catch(() => undefined);
+    await box?.remove().catch(() => undefined);
+    await services?.remove().catch(() => undefined);
     throw error;
   }
 }
 
-async function imageOf(
+type MainOptions = OpenMachineOptions & { readonly image: string; readonly services: Services | null };
+
+function openMain(
   engine: BoxHost,
-  { build, image, buildSeconds }: MachineSpec,
-  { task, signal }: { readonly task: HarborTask; readonly signal: AbortSignal },
-): Promise<string> {
-  const source =
-    build === null
-      ? ({ kind: 'named', image: image ?? '' } as const)
-      : ({ kind: 'built', context: build.folder, digest: build.digest } as const);
-  const work = prepareImage(engine, source, buildSeconds);
-  return asOutage(harborHostOf(task), () => rejectOnAbort(work, signal), `The image of task ${task.name} is missing. `);
+  { compose, env, cpus, memoryMegabytes, buildSeconds }: MachineSpec,
+  { image, services, task, episodeId, networks, lifeSeconds, signal }: MainOptions,
+): Promise<Box> {
+  const options = {
+    image,
+    labels: { 'org.agentjet.episode': episodeId, 'org.agentjet.task': task.name },
+    env: { ...compose?.main.env, ...resolveVariables(env) },
+    cpus,
+    memoryMegabytes,
+    networks: networks.map(boxNetworkOf),
+    lifeSeconds,
+    startSeconds: buildSeconds,
+    signal,
+  };
+  if (compose === null || services === null) return openBox(engine, options);
+  const { program, user, workdir, volumes } = compose.main;
+  const { networkOf, engine: container } = services;
+  return openContainer(container, {
+    ...options,
+    networkOf,
+    program,
+    user,
+    workdir,
+    volumes: services.volumesOf(volumes),
+  });
 }
 
-/** The host of outages that one task causes, so that they do not look like a failure of the engine. */
-export const harborHostOf = ({ name }: HarborTask): string => `Harbor task ${name}`;
+/** Removes everything of a machine. */
+export async function removeMachine({ box, services }: HarborMachine): Promise<void> {
+  await box.remove();
+  await services?.remove();
+}
 
 async function setUp(
   engine: BoxHost,
   box: Box,
-  { spec, task, signal }: { readonly spec: MachineSpec; readonly task: HarborTask; readonly signal: AbortSignal },
+  {
+    spec,
+    services,
+    task,
+    signal,
+  }: {
+    readonly spec: MachineSpec;
+    readonly services: Services | null;
+    readonly task: HarborTask;
+    readonly signal: AbortSignal;
+  },
 ): Promise<HarborMachine> {
   const script = [
     `mkdir -p ${logFolders.join(' ')} && chmod 777 ${logFolders.join(' ')}`,
@@ -94,95 +121,29 @@ async function setUp(
     });
   if (spec.copiesFiles)
     await asOutage(engine.name, () => box.copyIn(packFolder(`${task.folder}/environment`, '.'), workdir));
-  const machine: HarborMachine = { box, shell, workdir, hadTests: tests === 'yes' };
-  const network = await asOutage(engine.name, () => enterNetwork(box, spec.network, task.name));
+  const names = spec.compose?.names ?? [];
+  const machine: HarborMachine = { box, shell, workdir, hadTests: tests === 'yes', services, names };
+  const network = await asOutage(engine.name, () => enterNetwork(machine, spec.network, task.name));
   try {
-    const { healthcheck } = spec;
-    await waitUntilHealthy(machine, { healthcheck, user: undefined, env: network.env, task, engine, signal });
+    const subject = `task ${task.name}`;
+    for (const healthcheck of [spec.compose?.main.healthcheck, spec.healthcheck])
+      await waitUntilHealthy(machine, {
+        healthcheck,
+        user: undefined,
+        env: network.env,
+        subject,
+        task,
+        engine,
+        signal,
+      });
   } finally {
     network.close();
   }
   return machine;
 }
 
-/** Runs a command of ours as root. */
-export async function asRoot(
-  box: Box,
-  script: string,
-  { host, signal }: { readonly host: string; readonly signal: AbortSignal },
-): Promise<ExecResult> {
-  const command = ['/bin/sh', '-c', script];
-  return asOutage(host, () => box.exec(command, { user: 0, seconds: engineSeconds, outputCharacters: 4000, signal }));
-}
-
-/** Quotes a string for a shell. */
-export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
-export const lastLineOf = ({ output, status, isOutOfTime }: ExecResult): string =>
-  output.trim().split('\n').at(-1) || (isOutOfTime ? 'it did not end' : `exit code ${status}`);
-
-/** Repeats a healthcheck until it passes. Does nothing if there is none. */
-export async function waitUntilHealthy(
-  { box, workdir }: HarborMachine,
-  {
-    healthcheck,
-    user,
-    env,
-    task,
-    engine,
-    signal,
-  }: {
-    readonly healthcheck: MachineSpec['healthcheck'];
-    readonly user: string | number | undefined;
-    readonly env: Readonly<Record<string, string>>;
-    readonly task: HarborTask;
-    readonly engine: BoxHost;
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
-  if (healthcheck === undefined || healthcheck === null) return;
-  const { command, interval_sec, timeout_sec, start_period_sec, start_interval_sec, retries } = healthcheck;
-  const started = performance.now();
-  for (let failures = 0; ; ) {
-    const isStarting = performance.now() - started < start_period_sec * 1000;
-    const result = await asOutage(engine.name, () =>
-      box.exec(['sh', '-c', command], {
-        user,
-        env,
-        cwd: workdir,
-        seconds: timeout_sec,
-        outputCharacters: 1000,
-        signal,
-      }),
-    );
-    if (result.status === 0) return;
-    if (!isStarting) failures++;
-    if (failures >= retries)
-      throw new EnvironmentOutage(
-        `The healthcheck of task ${task.name} failed ${failures} times: ${command} (${lastLineOf(result)})`,
-        { host: harborHostOf(task) },
-      );
-    await sleep((isStarting ? start_interval_sec : interval_sec) * 1000, undefined, { signal });
-  }
-}
-
-/** Turns a failure of the engine into an outage. Other errors pass. */
-export async function asOutage<T>(host: string, work: () => Promise<T>, prefix = ''): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof SandboxError)) throw error;
-    throw new EnvironmentOutage(`${prefix}${toErrorMessage(error)}`, { host, cause: error });
-  }
-}
-
 /** The longest time in which the machine can be opened. */
-export function openSecondsOf({ buildSeconds, healthcheck }: MachineSpec): number {
-  return buildSeconds + healthSecondsOf(healthcheck) + engineSeconds;
-}
-
-/** The longest time that a healthcheck may take. */
-export function healthSecondsOf(healthcheck: MachineSpec['healthcheck']): number {
-  const { start_period_sec = 0, retries = 0, interval_sec = 0, timeout_sec = 0 } = healthcheck ?? {};
-  return start_period_sec + retries * (interval_sec + timeout_sec);
+export function openSecondsOf(spec: MachineSpec): number {
+  const { buildSeconds, healthcheck, compose } = spec;
+  return buildSeconds + healthSecondsOf(healthcheck) + engineSeconds + (compose === null ? 0 : serviceSecondsOf(spec));
 }

@@ -95,7 +95,7 @@ async function openSession(
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), text);
   }
-  const machine = { box, shell: 'bash', workdir: '/app', hadTests: false } as const;
+  const machine = { box, shell: 'bash', workdir: '/app', hadTests: false, services: null, names: [] } as const;
   const task = await readHarborTask(folder);
   return new HarborSession(machine, {
     engine: absentEngine,

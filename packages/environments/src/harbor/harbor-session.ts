@@ -9,8 +9,9 @@ import type {
   ToolResult,
   ToolServer,
 } from '@agentjet/rollout/inputs';
-import type { Box, BoxHost } from '@agentjet/sandbox/boxes';
-import { asOutage, harborHostOf, type HarborMachine } from './harbor-machine.js';
+import type { BoxHost } from '@agentjet/sandbox/boxes';
+import { asOutage, harborHostOf } from './box-work.js';
+import { removeMachine, type HarborMachine } from './harbor-machine.js';
 import { ModelRoutes } from './model-routes.js';
 import { enterNetwork, type PhaseNetwork } from './phase-network.js';
 import { prepareStep } from './prepare-step.js';
@@ -49,7 +50,7 @@ export class HarborSession implements Session {
   readonly #episodeId: string;
   readonly #settings: HarborSettings;
   readonly #over = new AbortController();
-  readonly #boxes: Box[];
+  readonly #machines: HarborMachine[];
   /** The rewards of the steps that are over. */
   readonly #rewards: Rewards[] = [];
   #step: HarborStep;
@@ -74,7 +75,7 @@ export class HarborSession implements Session {
     this.#machine = machine;
     this.#episodeId = episodeId;
     this.#settings = settings;
-    this.#boxes = [machine.box];
+    this.#machines = [machine];
     this.#routes = new ModelRoutes(machine.box, task.name);
     this.observation = observationOf(task, this.#step, machine);
     this.toolServers = task.toolServers.map(resolveToolServer);
@@ -90,7 +91,7 @@ export class HarborSession implements Session {
     const [engine, task, step, machine] = [this.#engine, this.#task, this.#step, this.#machine];
     const { signal } = this.#over;
     if (step.name !== null) await prepareStep({ engine, task, step, machine, hadVerifier, signal });
-    this.#network = await asOutage(engine.name, () => enterNetwork(machine.box, step.agent.network, task.name));
+    this.#network = await asOutage(engine.name, () => enterNetwork(machine, step.agent.network, task.name));
     await this.#beginServers(this.#network.dial);
     this.#beganAt = performance.now();
     this.#spentMs = 0;
@@ -202,7 +203,7 @@ export class HarborSession implements Session {
       isGuarded: this.#settings.guardSharedVerifier,
       signal: this.#over.signal,
       onNotice: this.#settings.onNotice,
-      onBox: (box) => this.#boxes.push(box),
+      onMachine: (second) => this.#machines.push(second),
     });
     this.#rewards.push(rewards);
     const isEnough = Object.entries(step.leastRewards).every(([name, least]) => (rewards[name] ?? -Infinity) >= least);
@@ -236,7 +237,7 @@ export class HarborSession implements Session {
     await this.#leave();
     await Promise.allSettled([this.#verdict, this.#scoring]); // they may still open boxes and networks
     await this.#leave();
-    const removed = await Promise.allSettled(this.#boxes.map((box) => box.remove()));
+    const removed = await Promise.allSettled(this.#machines.map(removeMachine));
     const failed = removed.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

@@ -20,8 +20,15 @@ export type PhaseNetwork = {
 /** A box with a list of hosts has no network. Its only way out is a proxy. */
 export const boxNetworkOf = (network: HarborNetwork): BoxNetwork => (network === 'public' ? 'public' : 'none');
 
-/** Gives a box the network of a phase. */
-export async function enterNetwork(box: Box, network: HarborNetwork, taskName: string): Promise<PhaseNetwork> {
+/** A box, and the names of all boxes on its own network. */
+type NamedBox = { readonly box: Box; readonly names: readonly string[] };
+
+/** Gives a box the network of a phase, and those that share its network, too. */
+export async function enterNetwork(
+  { box, names }: NamedBox,
+  network: HarborNetwork,
+  taskName: string,
+): Promise<PhaseNetwork> {
   await box.setNetwork(boxNetworkOf(network));
   const dialInside: Dial = (host, port) => dialFromBox(box, host, port);
   if (typeof network === 'string')
@@ -41,13 +48,14 @@ export async function enterNetwork(box: Box, network: HarborNetwork, taskName: s
     port.close();
     proxy.close();
   };
-  const dial: Dial = (host, to) => (isLoopback(host) ? dialInside(host, to) : proxy.dial(host, to));
-  return { env: proxyVariables(`http://127.0.0.1:${port.port}`), broken, dial, close };
+  const dial: Dial = (host, to) =>
+    isLoopback(host) || names.includes(host) ? dialInside(host, to) : proxy.dial(host, to);
+  return { env: proxyVariables(`http://127.0.0.1:${port.port}`, names), broken, dial, close };
 }
 
 /** Programs read these names in small or in capital letters. Node reads them only with NODE_USE_ENV_PROXY. */
-function proxyVariables(proxy: string): Readonly<Record<string, string>> {
-  const direct = '127.0.0.1,localhost';
+function proxyVariables(proxy: string, names: readonly string[]): Readonly<Record<string, string>> {
+  const direct = ['127.0.0.1', 'localhost', ...names].join(',');
   const variables = { http_proxy: proxy, https_proxy: proxy, all_proxy: proxy, no_proxy: direct };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value] as const);
   return { ...variables, ...Object.fromEntries(capitals), NODE_USE_ENV_PROXY: '1' };

@@ -2,10 +2,12 @@ import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
 import { packFolder, type BoxHost } from '@agentjet/sandbox/boxes';
 import { emptyFolders } from './empty-folders.js';
-import { asOutage, harborHostOf, lastLineOf, waitUntilHealthy, type HarborMachine } from './harbor-machine.js';
+import { asOutage, harborHostOf, lastLineOf } from './box-work.js';
+import type { HarborMachine } from './harbor-machine.js';
 import { enterNetwork } from './phase-network.js';
 import type { HarborStep } from './read-steps.js';
 import type { HarborTask } from './read-task.js';
+import { waitUntilHealthy } from './wait-until-healthy.js';
 
 export type PrepareStepOptions = {
   readonly engine: BoxHost;
@@ -23,14 +25,23 @@ export async function prepareStep(options: PrepareStepOptions): Promise<void> {
   const { box, workdir } = machine;
   const place = { box, engine: engine.name, task, signal };
   await emptyFolders(['/logs/agent', ...(hadVerifier ? ['/logs/verifier', '/tests'] : [])], place);
-  const network = await asOutage(engine.name, () => enterNetwork(box, task.machine.network, task.name));
+  const network = await asOutage(engine.name, () => enterNetwork(machine, task.machine.network, task.name));
   try {
     const { files } = step;
     if (files !== null)
       await asOutage(engine.name, () => box.copyIn(packFolder(path.join(task.folder, files), '.'), workdir));
     if (step.hasSetup) await runSetup(options, network.env);
     const { user } = step.agent;
-    await waitUntilHealthy(machine, { healthcheck: step.healthcheck, user, env: network.env, task, engine, signal });
+    const subject = `task ${task.name}`;
+    await waitUntilHealthy(machine, {
+      healthcheck: step.healthcheck,
+      user,
+      env: network.env,
+      subject,
+      task,
+      engine,
+      signal,
+    });
   } finally {
     network.close();
   }

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { normalizeHosts } from './allowed-hosts.js';
+import { composeFile, readCompose, type Compose, type ImageSpec } from './compose/read-compose.js';
+import type { Refuse } from './refuse.js';
 import { digestOf } from './task-files.js';
 import {
   megabytesOf,
@@ -16,10 +18,9 @@ import {
 export type HarborNetwork = 'public' | 'none' | readonly string[];
 
 /** A machine as the task describes it. */
-export type MachineSpec = {
-  /** The folder with the Dockerfile, and the digest of its content. Null if `image` is used. */
-  readonly build: { readonly folder: string; readonly digest: string } | null;
-  readonly image: string | null;
+export type MachineSpec = ImageSpec & {
+  /** The machines next to it. Null: there are none. */
+  readonly compose: Compose | null;
   /** True if the files of `environment/` are copied to the working folder, because no Dockerfile does so. */
   readonly copiesFiles: boolean;
   readonly buildSeconds: number;
@@ -32,20 +33,26 @@ export type MachineSpec = {
   readonly healthcheck: EnvironmentToml['healthcheck'];
 };
 
-export type Refuse = (what: string) => never;
-
 /** Reads the machine of `environment/`, or the image of a separate verifier. */
 export async function machineOf(spec: EnvironmentToml, folder: string, refuse: Refuse): Promise<MachineSpec> {
   checkMachine(spec, folder, refuse);
+  const compose = await readCompose(folder, spec.env, refuse);
   const hasDockerfile = existsSync(path.join(folder, 'Dockerfile'));
-  const image = spec.docker_image ?? null;
-  if (image === null && !hasDockerfile) refuse(`it has neither ${path.basename(folder)}/Dockerfile nor docker_image.`);
+  const isImage = spec.docker_image != null;
   return {
-    build: image === null ? { folder, digest: await digestOf(folder) } : null,
-    image,
-    copiesFiles: image !== null && !hasDockerfile && existsSync(folder),
+    ...(isImage
+      ? { build: null, image: spec.docker_image ?? null }
+      : (compose?.main.image ?? (await built(folder, refuse)))),
+    compose,
+    copiesFiles: isImage && !hasDockerfile && compose === null && existsSync(folder),
     ...limitsOf(spec, refuse),
   };
+}
+
+async function built(folder: string, refuse: Refuse): Promise<ImageSpec> {
+  if (existsSync(path.join(folder, 'Dockerfile')))
+    return { build: { folder, digest: await digestOf(folder) }, image: null };
+  return refuse(`it has neither ${path.basename(folder)}/Dockerfile nor docker_image.`);
 }
 
 function checkMachine(spec: EnvironmentToml, folder: string, refuse: Refuse): void {
@@ -57,14 +64,15 @@ function checkMachine(spec: EnvironmentToml, folder: string, refuse: Refuse): vo
   if (spec.tpu !== undefined && spec.tpu !== null) refuse(`${where}.tpu is set. Boxes have no TPU.`);
   if (where !== 'environment' && spec.mcp_servers.length > 0)
     refuse(`${where}.mcp_servers has ${spec.mcp_servers.length} servers, but only agents have tools.`);
-  for (const compose of ['docker-compose.yaml', 'docker-compose.yml', 'compose.yaml'])
-    if (existsSync(path.join(folder, compose)))
-      refuse(
-        `${path.basename(folder)}/${compose} describes several machines. Only a Dockerfile or docker_image can be run. Let Harbor itself run this task, as a program of a swarm (docs/harbor-tasks.md).`,
-      );
+  for (const other of ['docker-compose.yml', 'compose.yaml', 'compose.yml'])
+    if (existsSync(path.join(folder, other)))
+      refuse(`${path.basename(folder)}/${other} is not read. Its name must be ${composeFile}.`);
 }
 
-function limitsOf(spec: EnvironmentToml, refuse: Refuse): Omit<MachineSpec, 'build' | 'image' | 'copiesFiles'> {
+function limitsOf(
+  spec: EnvironmentToml,
+  refuse: Refuse,
+): Omit<MachineSpec, 'build' | 'image' | 'compose' | 'copiesFiles'> {
   return {
     buildSeconds: spec.build_timeout_sec,
     cpus: spec.cpus ?? undefined,
@@ -97,10 +105,14 @@ export async function secondMachine(
   const own = levels.find(({ verifier }) => verifier.environment)?.verifier.environment ?? undefined;
   for (const { verifier, tests } of levels) {
     const { environment } = verifier;
+    if (existsSync(path.join(tests, composeFile)))
+      refuse(
+        `tests/${composeFile} describes several machines for the verifier. Only environment/${composeFile} can be run.`,
+      );
     if (!environment?.docker_image && !existsSync(path.join(tests, 'Dockerfile'))) continue;
-    const image = await machineOf(environment ?? taskFileSchema.shape.environment.parse({}), tests, refuse);
     const limits = own === undefined ? machine : limitsOf(own, refuse);
-    return { machine: { ...limits, build: image.build, image: image.image, copiesFiles: false }, hasTests: true };
+    const { build, image } = await machineOf(environment ?? taskFileSchema.shape.environment.parse({}), tests, refuse);
+    return { machine: { ...limits, build, image, compose: null, copiesFiles: false }, hasTests: true };
   }
   if (own === undefined) return { machine, hasTests: false };
   checkMachine(own, levels[0]?.tests ?? '', refuse);

@@ -1,6 +1,6 @@
 import { EnvironmentOutage, isJsonObject, isReward, parseJson, rewardRange, type Verdict } from '@agentjet/core';
 import { readOnlyFile, TooLarge, type Box } from '@agentjet/sandbox/boxes';
-import { asOutage } from './harbor-machine.js';
+import { asOutage } from './box-work.js';
 
 /** Reads the verdict of a box that was stopped, so that nothing in it can change the files any more. */
 

@@ -1,12 +1,18 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { networkOf, secondMachine, type HarborNetwork, type MachineSpec, type Refuse } from './read-machine.js';
+import { networkOf, secondMachine, type HarborNetwork, type MachineSpec } from './read-machine.js';
+import type { Refuse } from './refuse.js';
 import { ignoredIn } from './task-files.js';
 import type { ArtifactToml, EnvironmentToml, StepToml, TaskToml } from './task-schema.js';
 
 /** The steps of a task. A task without `[[steps]]` has one, which is the whole task. */
 
-export type Artifact = { readonly source: string; readonly exclude: readonly string[] };
+export type Artifact = {
+  readonly source: string;
+  readonly exclude: readonly string[];
+  /** The machine that has it: `main`, or one of docker-compose.yaml. */
+  readonly service: string;
+};
 
 export type HarborStep = {
   /** The name of its folder in `steps/`. Null if the task has no `[[steps]]`. */
@@ -69,7 +75,7 @@ async function readStep(step: StepToml | undefined, place: StepPlace): Promise<H
   const has = (file: string): boolean => existsSync(path.join(folder, file));
   const files = step !== undefined && has(`${below}workdir`) ? `${below}workdir` : null;
   const artifacts = [...toml.artifacts, ...(step?.artifacts ?? [])];
-  checkArtifacts(artifacts, refuse);
+  checkArtifacts(artifacts, place);
   const { agent } = toml;
   return {
     name: step?.name ?? null,
@@ -83,7 +89,7 @@ async function readStep(step: StepToml | undefined, place: StepPlace): Promise<H
       network: networkOf(step?.agent ?? {}, refuse) ?? networkOf(agent, refuse) ?? machine.network,
     },
     verifier: await readVerifier(step, place),
-    artifacts: artifacts.map((each) => (typeof each === 'string' ? { source: each, exclude: [] } : each)),
+    artifacts: artifacts.map(toArtifact),
     solution: has(`${below}solution`) ? `${below}solution` : 'solution',
     leastRewards: typeof step?.min_reward === 'number' ? { reward: step.min_reward } : (step?.min_reward ?? {}),
   };
@@ -107,8 +113,7 @@ async function readVerifier(
   const tests = ['tests', ...(step === undefined ? [] : [`steps/${step.name}/tests`])];
   if (!second.hasTests) checkTests(folder, tests, refuse);
   const collect = [...verifier.collect, ...(step?.verifier.collect ?? [])];
-  for (const { service } of collect)
-    if (service !== 'main') refuse(`verifier.collect names the service "${service}"; only main can be run.`);
+  for (const { service } of collect) checkService('verifier.collect', service, { machine, refuse });
   return {
     // A step has its own limit, or the usual one. The limit of the task is for tasks without steps.
     seconds: (step?.verifier ?? verifier).timeout_sec,
@@ -122,12 +127,29 @@ async function readVerifier(
   };
 }
 
-function checkArtifacts(artifacts: readonly ArtifactToml[], refuse: Refuse): void {
-  for (const artifact of artifacts) {
-    const { source, service } = typeof artifact === 'string' ? { source: artifact, service: null } : artifact;
-    if ((service ?? 'main') !== 'main') refuse(`artifacts names the service "${service}"; only main can be run.`);
+const toArtifact = (artifact: ArtifactToml): Artifact =>
+  typeof artifact === 'string'
+    ? { source: artifact, exclude: [], service: 'main' }
+    : { ...artifact, service: artifact.service ?? 'main' };
+
+type ServicePlace = Pick<StepPlace, 'machine' | 'refuse'>;
+
+function checkArtifacts(artifacts: readonly ArtifactToml[], { machine, refuse }: ServicePlace): void {
+  const owners = new Map<string, string>();
+  for (const { source, service } of artifacts.map(toArtifact)) {
+    checkService('artifacts', service, { machine, refuse });
     if (source.split('/').includes('..')) refuse(`artifacts has the source ${JSON.stringify(source)}, with "..".`);
+    if (service !== 'main' && !source.startsWith('/'))
+      refuse(`artifacts has the source ${JSON.stringify(source)} of the service ${service}. Give a whole path.`);
+    const owner = owners.get(source) ?? service;
+    if (owner !== service) refuse(`artifacts has ${source} of ${owner} and of ${service}, which would be one file.`);
+    owners.set(source, service);
   }
+}
+
+function checkService(key: string, service: string, { machine: { compose }, refuse }: ServicePlace): void {
+  if (service === 'main' || compose?.services.some(({ name }) => name === service)) return;
+  refuse(`${key} names the service "${service}", which environment/docker-compose.yaml does not have.`);
 }
 
 function checkTests(folder: string, tests: readonly string[], refuse: Refuse): void {

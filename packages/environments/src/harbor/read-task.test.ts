@@ -236,7 +236,17 @@ it.each<[string, string, Record<string, string | null>?]>([
   ['steps/a/instruction.md cannot be read', '[[steps]]\nname = "a"'],
   ['steps.0.name is "../x"', '[[steps]]\nname = "../x"'],
   ['trajectory.json', '', { 'trajectory.json': '{}' }],
-  ['docker-compose.yaml describes several machines', '', { 'environment/docker-compose.yaml': '' }],
+  ['environment/docker-compose.yml is not read', '', { 'environment/docker-compose.yml': '' }],
+  [
+    'environment/docker-compose.yaml: services.a.ports is a key',
+    '',
+    { 'environment/docker-compose.yaml': 'services: { a: { image: x, ports: [80] } }' },
+  ],
+  [
+    'tests/docker-compose.yaml describes several machines',
+    '[verifier]\nenvironment_mode = "separate"',
+    { 'tests/docker-compose.yaml': '' },
+  ],
   ['environment.os is "Windows"', '[environment]\nos = "Windows"'],
   ['environment.gpus is 1', '[environment]\ngpus = 1'],
   ['environment.gpu_types is H100', '[environment]\ngpu_types = ["H100"]'],

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { isJsonObject, TaskError, toErrorMessage } from '@agentjet/core';
 import type { ToolServer } from '@agentjet/rollout/inputs';
 import { parse } from 'smol-toml';
-import { machineOf, type MachineSpec, type Refuse } from './read-machine.js';
+import { machineOf, type MachineSpec } from './read-machine.js';
+import type { Refuse } from './refuse.js';
 import { readSteps, type HarborStep } from './read-steps.js';
 import { checkReachable, readToolServers } from './read-tool-servers.js';
 import { refuseLinks, digestOf } from './task-files.js';
@@ -45,7 +46,7 @@ export async function readHarborTask(folder: string): Promise<HarborTask> {
   const toolServers = readToolServers(toml.environment.mcp_servers, refuse);
   const readText = async (file: string): Promise<string> => withoutCanary(await readRequired(file));
   const steps = await readSteps({ toml, folder, machine, refuse, readText });
-  checkReachable(toolServers, steps, refuse);
+  checkReachable(toolServers, { steps, names: machine.compose?.names ?? [], refuse });
   return {
     folder,
     name,

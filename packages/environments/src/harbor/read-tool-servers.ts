@@ -1,6 +1,7 @@
 import type { ToolServer } from '@agentjet/rollout/inputs';
 import { createHostFilter } from './allowed-hosts.js';
-import type { HarborNetwork, Refuse } from './read-machine.js';
+import type { HarborNetwork } from './read-machine.js';
+import type { Refuse } from './refuse.js';
 import type { HarborStep } from './read-steps.js';
 import type { ToolServerToml } from './task-schema.js';
 import { hasBadTemplate, listEmbedded, missingEmbedded, resolveEmbedded } from './variables.js';
@@ -65,15 +66,19 @@ export function resolveToolServer(server: ToolServer): ToolServer {
 /** Returns whether an address is that of the machine of the task. */
 export const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);
 
+type ReachPlace = {
+  readonly steps: readonly Pick<HarborStep, 'agent'>[];
+  /** The names of the machines of the task. */
+  readonly names: readonly string[];
+  readonly refuse: Refuse;
+};
+
 /** Refuses servers that the agent cannot reach, because its network leads elsewhere. */
-export function checkReachable(
-  servers: readonly ToolServer[],
-  steps: readonly Pick<HarborStep, 'agent'>[],
-  refuse: Refuse,
-): void {
+export function checkReachable(servers: readonly ToolServer[], { steps, names, refuse }: ReachPlace): void {
   for (const server of servers) {
     if (server.transport === 'stdio') continue;
     const host = new URL(server.url).hostname;
+    if (names.includes(host)) continue;
     if (steps.every(({ agent }) => isReachable(host, agent.network))) continue;
     refuse(
       `mcp_servers ${JSON.stringify(server.name)} listens at ${host}, which the agent's network does not reach. Add it to agent.allowed_hosts.`,

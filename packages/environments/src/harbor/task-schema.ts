@@ -117,6 +117,7 @@ export type EnvironmentToml = z.output<typeof environment>;
 export type ToolServerToml = z.output<typeof toolServer>;
 export type NetworkToml = z.output<z.ZodObject<typeof network>>;
 export type VerifierToml = z.output<typeof verifier>;
+export type CollectToml = z.output<typeof collect>;
 export type StepToml = z.output<typeof step>;
 export type ArtifactToml = z.output<typeof artifact>;
 

@@ -1,24 +1,17 @@
 import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
 import { cleanArchive, packFolder, type Box, type BoxHost } from '@agentjet/sandbox/boxes';
-import {
-  asOutage,
-  asRoot,
-  engineSeconds,
-  harborHostOf,
-  lastLineOf,
-  openMachine,
-  openSecondsOf,
-  quote,
-  type HarborMachine,
-} from './harbor-machine.js';
+import { asOutage, asRoot, engineSeconds, harborHostOf, lastLineOf } from './box-work.js';
 import { emptyFolders } from './empty-folders.js';
 import { excludedBy } from './excluded-by.js';
+import { openMachine, openSecondsOf, removeMachine, type HarborMachine } from './harbor-machine.js';
 import { enterNetwork } from './phase-network.js';
+import { quote } from './quote.js';
 import { readBoxRewards, type Rewards } from './read-reward.js';
 import type { Artifact, HarborStep } from './read-steps.js';
 import type { HarborTask } from './read-task.js';
 import { ignoredIn } from './task-files.js';
+import type { CollectToml } from './task-schema.js';
 import { resolveVariables } from './variables.js';
 
 /**
@@ -40,12 +33,12 @@ export type VerifyOptions = {
   readonly isGuarded: boolean;
   readonly signal: AbortSignal;
   readonly onNotice: (message: string) => void;
-  /** Called with a further box, so that its owner removes it even if this call does not end. */
-  readonly onBox: (box: Box) => void;
+  /** Called with a further machine, so that its owner removes it even if this call does not end. */
+  readonly onMachine: (machine: HarborMachine) => void;
 };
 
 export async function verify(options: VerifyOptions): Promise<Rewards> {
-  await collect(options);
+  await collect(options, ({ service }) => service === 'main');
   return options.step.verifier.machine === null ? verifyShared(options) : verifySeparate(options);
 }
 
@@ -57,12 +50,15 @@ export function verifySecondsOf({ verifier }: HarborStep): number {
 }
 
 /** Runs the commands that save what the machine holds. A command that fails is reported and not the agent's failure. */
-async function collect({ engine, task, step, machine, signal, onNotice }: VerifyOptions): Promise<void> {
-  for (const { command, timeout_sec, user } of step.verifier.collect) {
+async function collect(
+  { engine, task, step, machine, signal, onNotice }: VerifyOptions,
+  isMeant: (command: CollectToml) => boolean,
+): Promise<void> {
+  for (const { command, service, timeout_sec, user } of step.verifier.collect.filter(isMeant)) {
     const result = await asOutage(engine.name, () =>
-      machine.box.exec(['sh', '-c', command], {
+      boxOf(machine, service).exec(['sh', '-c', command], {
         user: user ?? undefined,
-        cwd: machine.workdir,
+        cwd: service === 'main' ? machine.workdir : undefined,
         seconds: timeout_sec,
         outputCharacters: 1000,
         signal,
@@ -72,6 +68,16 @@ async function collect({ engine, task, step, machine, signal, onNotice }: Verify
       onNotice(`A command of verifier.collect of task ${task.name} failed: ${command} (${lastLineOf(result)})`);
   }
 }
+
+function boxOf({ box, services }: HarborMachine, service: string): Box {
+  if (service === 'main') return box;
+  if (services === null) throw new Error(`There is no service ${service}.`);
+  return services.boxOf(service);
+}
+
+/** The services are read when the agent is over, so that it changes nothing of them any more. */
+const collectServices = (options: VerifyOptions): Promise<void> =>
+  collect(options, ({ service }) => service !== 'main');
 
 async function verifyShared(options: VerifyOptions): Promise<Rewards> {
   const { engine, task, step, machine, isGuarded, isLast, signal } = options;
@@ -84,6 +90,7 @@ async function verifyShared(options: VerifyOptions): Promise<Rewards> {
     await emptyFolders(['/logs/agent', '/logs/verifier', ...tests], place);
   } else if (isOfSeveral) await emptyFolders(['/logs/verifier', '/tests'], place);
   else await asRoot(box, 'rm -f /logs/verifier/reward.json /logs/verifier/reward.txt', { host: engine.name, signal });
+  await collectServices(options);
   await copyTests(options, box);
   const rewards = await runTests(options, machine, { stops: isGuarded || isLast });
   if (isGuarded && !isLast) await asOutage(engine.name, () => box.restart());
@@ -91,7 +98,7 @@ async function verifyShared(options: VerifyOptions): Promise<Rewards> {
 }
 
 async function verifySeparate(options: VerifyOptions): Promise<Rewards> {
-  const { engine, task, step, isLast, machine, episodeId, signal, onBox } = options;
+  const { engine, task, step, isLast, machine, episodeId, signal, onMachine } = options;
   const spec = step.verifier.machine;
   if (spec === null) throw new Error('A shared verifier has no separate machine.');
   if (isLast) await asOutage(engine.name, () => machine.box.stop());
@@ -103,19 +110,26 @@ async function verifySeparate(options: VerifyOptions): Promise<Rewards> {
     signal,
   });
   const { box } = second;
-  onBox(box);
-  for (const artifact of artifactsOf(step)) await copyArtifact(options, box, artifact);
+  onMachine(second);
+  const artifacts = artifactsOf(step);
+  for (const artifact of artifacts.filter(isOfMain)) await copyArtifact(options, box, artifact);
+  await collectServices(options);
+  for (const artifact of artifacts.filter((each) => !isOfMain(each))) await copyArtifact(options, box, artifact);
+  await machine.services?.requireIntact();
   if (!step.verifier.hasTests) await copyTests(options, box);
   const rewards = await runTests(options, second, { stops: true });
-  if (!isLast) await asOutage(engine.name, () => box.remove());
+  if (!isLast) await asOutage(engine.name, () => removeMachine(second));
   return rewards;
 }
 
-const conventional: Artifact = { source: '/logs/artifacts', exclude: [] };
+const conventional: Artifact = { source: '/logs/artifacts', exclude: [], service: 'main' };
+
+const isOfMain = ({ service }: Artifact): boolean => service === 'main';
 
 /** `/logs/artifacts` always comes along. An artifact inside of another one comes with that one. */
 function artifactsOf({ artifacts }: HarborStep): readonly Artifact[] {
-  const isConventional = ({ source }: Artifact): boolean => source.replace(/\/+$/, '') === conventional.source;
+  const isConventional = ({ source, service }: Artifact): boolean =>
+    service === 'main' && source.replace(/\/+$/, '') === conventional.source;
   return artifacts.some(isConventional) ? artifacts : [conventional, ...artifacts];
 }
 
@@ -125,14 +139,14 @@ const mostBytes = 16 * 2 ** 30;
 async function copyArtifact(
   { engine, task, machine, signal, onNotice }: VerifyOptions,
   target: Box,
-  { source, exclude }: Artifact,
+  { source, exclude, service }: Artifact,
 ): Promise<void> {
   const full = path.posix.resolve(machine.workdir, source);
   const place = { host: engine.name, signal };
   await asRoot(target, `rm -rf -- ${quote(full)} && mkdir -p -- ${quote(path.posix.dirname(full))}`, place);
   let refused: readonly string[] = [];
   const copied = await asOutage(engine.name, () =>
-    machine.box.copyOut(full, async (archive) => {
+    boxOf(machine, service).copyOut(full, async (archive) => {
       const clean = cleanArchive(archive, { target: full.slice(1), leaves: excludedBy(exclude), mostBytes });
       await target.copyIn(clean.stream, '/');
       refused = clean.refused;
@@ -140,7 +154,9 @@ async function copyArtifact(
     }),
   );
   if (copied === null && full !== conventional.source)
-    onNotice(`The agent left no ${source}, an artifact of task ${task.name}.`);
+    onNotice(
+      `${service === 'main' ? 'The agent' : `The service ${service}`} left no ${source}, an artifact of task ${task.name}.`,
+    );
   if (refused.length > 0)
     onNotice(
       `${refused.length} entries of ${source} did not reach the verifier of task ${task.name}: ${refused[0]} is a device or a link that leaves the artifact.`,
@@ -163,13 +179,14 @@ const testScript = [
 
 async function runTests(
   { engine, task, step, signal }: VerifyOptions,
-  { box, workdir }: HarborMachine,
+  machine: HarborMachine,
   { stops }: { readonly stops: boolean },
 ): Promise<Rewards> {
   const { seconds, user, env, hasTests, network } = step.verifier;
+  const { box, workdir, services } = machine;
   const host = harborHostOf(task);
   if (hasTests) await asRoot(box, 'chmod +x /tests/test.sh', { host: engine.name, signal });
-  const way = await asOutage(engine.name, () => enterNetwork(box, network, task.name));
+  const way = await asOutage(engine.name, () => enterNetwork(machine, network, task.name));
   const run = box.exec(['/bin/sh', '-c', testScript], {
     user,
     cwd: workdir,
@@ -187,6 +204,7 @@ async function runTests(
   if (!result.hasReported) throw new EnvironmentOutage(`The verifier of task ${task.name} was killed.`, { host });
   if (!result.output.includes('has-room'))
     throw new EnvironmentOutage(`The box of task ${task.name} has no room left to write a verdict.`, { host });
+  await services?.requireIntact();
   if (stops) await asOutage(engine.name, () => box.stop());
   return readBoxRewards({ box, engine: engine.name, host });
 }

@@ -163,24 +163,35 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
   });
 });
 
-it.skipIf(process.platform === 'win32')('removes the boxes of dead processes of this machine only', async () => {
-  const { engine, calls, on } = scriptEngine(folder);
-  const self = { ...describeSelf(), bootId: readBootId() };
-  const owners = {
-    dead: { ...self, pid: 2 ** 22 + 1 },
-    reused: { ...self, pid: process.ppid, started: '1' },
-    rebooted: { ...self, bootId: 'an earlier one' },
-    own: self,
-    alive: { ...self, pid: process.ppid, started: undefined },
-    other: { ...self, host: 'elsewhere', pid: 2 ** 22 + 1 },
-    contained: { ...self, space: 'pid:[1]', pid: 2 ** 22 + 1 },
-  };
-  const lines = Object.entries(owners).map(([id, owner]) => `${id} ${JSON.stringify(owner)}`);
-  on('ps', `cat <<'END'\n${[...lines, 'strange not json', 'bare '].join('\n')}\nEND`);
-  expect(await removeLeftBoxes(engine)).toBe(3);
-  const removed = calls().flatMap((call) => /^rm .* (\S+)$/.exec(call)?.[1] ?? []);
-  expect(removed).toEqual(process.platform === 'linux' ? ['dead', 'reused', 'rebooted'] : removed);
-});
+it.skipIf(process.platform === 'win32')(
+  'removes the boxes and volumes of dead processes of this machine only, a shared network last',
+  async () => {
+    const { engine, calls, on } = scriptEngine(folder);
+    const self = { ...describeSelf(), bootId: readBootId() };
+    const owners = {
+      dead: { ...self, pid: 2 ** 22 + 1 },
+      reused: { ...self, pid: process.ppid, started: '1' },
+      rebooted: { ...self, bootId: 'an earlier one' },
+      own: self,
+      alive: { ...self, pid: process.ppid, started: undefined },
+      other: { ...self, host: 'elsewhere', pid: 2 ** 22 + 1 },
+      contained: { ...self, space: 'pid:[1]', pid: 2 ** 22 + 1 },
+    };
+    const lines = Object.entries(owners).map(([id, owner]) => `${id}  ${JSON.stringify(owner)}`);
+    const volumes = Object.entries(owners).map(
+      ([id, owner]) => `volume-of-${id} ${Buffer.from(JSON.stringify(owner)).toString('base64url')}`,
+    );
+    const joined = `joined dead ${JSON.stringify(owners.dead)}`;
+    on('ps', `cat <<'END'\n${[...lines, joined, 'strange  not json', 'bare  '].join('\n')}\nEND`);
+    on('volume', `[ $1 = rm ] || cat <<'END'\n${volumes.join('\n')}\nEND`);
+    expect(await removeLeftBoxes(engine)).toBe(4);
+    const removed = calls().flatMap((call) => /^(?:volume )?rm .* (\S+)$/.exec(call)?.[1] ?? []);
+    const gone = ['dead', 'reused', 'rebooted'];
+    expect(removed).toEqual(
+      process.platform === 'linux' ? ['joined', ...gone, ...gone.map((id) => `volume-of-${id}`)] : removed,
+    );
+  },
+);
 
 it.skipIf(process.platform === 'win32')('finds an engine that answers, or says what is missing', () => {
   const { engine, on } = scriptEngine(folder);

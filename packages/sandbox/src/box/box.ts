@@ -16,13 +16,22 @@ import {
 } from './exec-in-box.js';
 import { forwardPort, type ForwardedPort } from './forward-port.js';
 import { forwarderCommand } from './forwarders.js';
-import { labelArguments, ownLabels } from './labels.js';
+import { labelArguments, networkLabel, ownLabels } from './labels.js';
+import { programArguments, readProgram, type BoxProgram } from './box-program.js';
 import { removeBox } from './remove-box.js';
 import { talkInBox, talkingScript, type BoxTalk, type TalkOptions } from './talk-in-box.js';
 
 /** A machine for one task: a container that lives across many commands. */
 
 export type BoxNetwork = 'public' | 'none';
+
+/** A folder of the box that is kept apart from its other files. */
+export type BoxVolume = {
+  /** The name of a volume that several boxes share. Null: the box has it alone. */
+  readonly name: string | null;
+  readonly path: string;
+  readonly isReadOnly: boolean;
+};
 
 export type BoxOptions = {
   /** An image that the engine already has. */
@@ -43,6 +52,21 @@ export type BoxOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** What containers can do and pods cannot. */
+export type ContainerOptions = BoxOptions & {
+  /** Another box whose network this box shares, with its loopback address and its names. It must live longer. */
+  readonly networkOf?: Box | undefined;
+  /** Further names of the loopback address. Boxes that share the network of this box have them, too. */
+  readonly names?: readonly string[];
+  /** A program of the image. The box ends when it ends. Default: the box waits for commands. */
+  readonly program?: BoxProgram | undefined;
+  /** A name or a number. Default: the user of the image. */
+  readonly user?: string | undefined;
+  /** Default: the folder of the image. */
+  readonly workdir?: string | undefined;
+  readonly volumes?: readonly BoxVolume[];
+};
+
 /** Every method rejects with SandboxError if the engine fails. */
 export interface Box {
   readonly name: string;
@@ -58,6 +82,7 @@ export interface Box {
   copyIn(archive: Readable, folder: string): Promise<void>;
   /** Returns an archive of a file or folder, or null if the box does not have it. Also works after `stop`. */
   copyOut<T>(path: string, read: (archive: Readable) => Promise<T>): Promise<T | null>;
+  /** Boxes that share a network have the same one at any time. */
   setNetwork(network: BoxNetwork): Promise<void>;
   isRunning(): Promise<boolean>;
   /** Ends every process. Files remain. */
@@ -72,17 +97,21 @@ const engineSeconds = 120;
 const copySeconds = 600;
 
 /** Starts a box as a container. */
-export async function openContainer(engine: BoxEngine, options: BoxOptions): Promise<Box> {
+export async function openContainer(engine: BoxEngine, options: ContainerOptions): Promise<Box> {
   checkRoom(engine);
   const name = `ajet-box-${randomUUID().slice(0, 13)}`;
-  const isOnline = options.networks.includes('public');
-  const box = new EngineBox(engine, { name, isOnline });
+  const { networks, networkOf, names = [], signal } = options;
+  const isOnline = networks.includes('public');
+  const box = new EngineBox(engine, { name, networkOf, isOnline: isOnline || names.length > 0 });
   try {
-    await askEngine(engine, runArguments(name, options), {
+    const program = await readProgram(engine, options);
+    await askEngine(engine, runArguments(engine, { ...options, name, program }), {
       seconds: engineSeconds,
       env: hiddenOf(options.env),
-      signal: options.signal,
+      signal,
     });
+    // podman shares names only if the box has begun with a network.
+    if (!isOnline && networkOf === undefined) await box.setNetwork('none');
   } catch (error) {
     forgetImage(engine, options.image);
     await box.remove().catch(() => undefined);
@@ -91,12 +120,20 @@ export async function openContainer(engine: BoxEngine, options: BoxOptions): Pro
   return box;
 }
 
-function runArguments(name: string, options: BoxOptions): readonly string[] {
-  const { image, labels = {}, env = {}, cpus, memoryMegabytes, processes = 4096, networks, lifeSeconds } = options;
+function runArguments(
+  engine: BoxEngine,
+  {
+    name,
+    program,
+    ...options
+  }: Omit<ContainerOptions, 'program'> & { readonly name: string; readonly program: readonly string[] | null },
+): readonly string[] {
+  const { image, labels = {}, env = {}, cpus, memoryMegabytes, processes = 4096, networkOf, lifeSeconds } = options;
   const memory =
     memoryMegabytes === undefined
       ? []
       : [`${memoryMegabytes}m`].flatMap((size) => ['--memory', size, '--memory-swap', size]);
+  const place = networkOf === undefined ? {} : { [networkLabel]: networkOf.name };
   return [
     'run',
     '-d',
@@ -104,29 +141,51 @@ function runArguments(name: string, options: BoxOptions): readonly string[] {
     name,
     '--pull',
     'never',
-    ...labelArguments({ ...ownLabels(), ...labels }),
-    ...(networks.includes('public') ? [] : ['--network', 'none']),
+    ...labelArguments({ ...ownLabels(), ...place, ...labels }),
+    ...networkArguments(engine, options),
     ...(cpus === undefined ? [] : ['--cpus', String(cpus)]),
     ...memory,
     '--pids-limit',
     String(processes),
+    ...(options.user === undefined ? [] : ['--user', options.user]),
+    ...(options.workdir === undefined ? [] : ['--workdir', options.workdir]),
+    ...(options.volumes ?? []).flatMap((volume) => ['--volume', volumeText(volume)]),
     ...envArguments(env),
-    image,
-    'sh',
-    '-c',
-    `exec sleep ${Math.ceil(lifeSeconds)}`,
+    ...(program === null
+      ? [image, 'sh', '-c', `exec sleep ${Math.ceil(lifeSeconds)}`]
+      : programArguments(image, program, lifeSeconds)),
   ];
 }
+
+function networkArguments(
+  engine: BoxEngine,
+  { networks, networkOf, names = [] }: Pick<ContainerOptions, 'networks' | 'networkOf' | 'names'>,
+): readonly string[] {
+  if (networkOf !== undefined) return ['--network', `container:${networkOf.name}`];
+  if (names.length > 0)
+    return ['--network', bridgeOf(engine), ...names.flatMap((name) => ['--add-host', `${name}:127.0.0.1`])];
+  return networks.includes('public') ? [] : ['--network', 'none'];
+}
+
+const bridgeOf = ({ name }: BoxEngine): string => (name === 'podman' ? 'podman' : 'bridge');
+
+const volumeText = ({ name, path, isReadOnly }: BoxVolume): string =>
+  `${name === null ? '' : `${name}:`}${path}${isReadOnly ? ':ro' : ''}`;
 
 class EngineBox implements Box {
   readonly name: string;
   readonly #engine: BoxEngine;
+  readonly #networkOf: Box | undefined;
   #isOnline: boolean;
   #removal: Promise<void> | undefined;
 
-  constructor(engine: BoxEngine, { name, isOnline }: { name: string; isOnline: boolean }) {
+  constructor(
+    engine: BoxEngine,
+    { name, networkOf, isOnline }: { name: string; networkOf: Box | undefined; isOnline: boolean },
+  ) {
     this.#engine = engine;
     this.name = name;
+    this.#networkOf = networkOf;
     this.#isOnline = isOnline;
   }
 
@@ -190,10 +249,10 @@ class EngineBox implements Box {
   }
 
   async setNetwork(network: BoxNetwork): Promise<void> {
+    if (this.#networkOf !== undefined) return this.#networkOf.setNetwork(network);
     const isOnline = network === 'public';
     if (isOnline === this.#isOnline) return;
-    const bridge = this.#engine.name === 'podman' ? 'podman' : 'bridge';
-    await this.#ask(['network', isOnline ? 'connect' : 'disconnect', bridge, this.name]);
+    await this.#ask(['network', isOnline ? 'connect' : 'disconnect', bridgeOf(this.#engine), this.name]);
     this.#isOnline = isOnline;
   }
 

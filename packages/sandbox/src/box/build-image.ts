@@ -6,9 +6,10 @@ export type ImageSource =
   | { readonly kind: 'named'; readonly image: string }
   | {
       readonly kind: 'built';
-      /** The folder with the Dockerfile. */
       readonly context: string;
-      /** Identifies the content of the folder. */
+      /** The path of the Dockerfile below this folder. Default: `Dockerfile`. */
+      readonly dockerfile?: string;
+      /** Identifies the content of the folder, and the Dockerfile. */
       readonly digest: string;
     };
 
@@ -54,7 +55,7 @@ async function prepare(
           '--label',
           `org.agentjet.digest=${source.digest}`,
           '--file',
-          `${source.context}/Dockerfile`,
+          `${source.context}/${source.dockerfile ?? 'Dockerfile'}`,
           source.context,
         ];
   await askEngine(engine, args, { seconds });

@@ -1,11 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { describeSelf, isProcessGone, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { parseJsonObject } from '@agentjet/core';
 import { askEngine, type BoxEngine } from './engine.js';
-import { removeBox } from './remove-box.js';
+import { removeBox, removeVolume } from './remove-box.js';
 
 /** Every box names the process that opened it, so that a later process can remove what a killed one left. */
 
 const ownerLabel = 'org.agentjet.owner';
+/** The box whose network a box shares. That one is removed after it. */
+export const networkLabel = 'org.agentjet.network';
+/** The owner of a volume. podman splits labels of volumes at commas, so it is encoded. */
+const volumeLabel = 'org.agentjet.volume';
 
 /** A process that opened boxes. */
 export type BoxOwner = ProcessIdentity & { readonly bootId: string };
@@ -31,26 +36,51 @@ const listSeconds = 60;
  * machines, of other containers, and of programs other than ours remain.
  */
 export async function removeLeftContainers(engine: BoxEngine): Promise<number> {
-  const left = (await listBoxes(engine)).filter(({ owner }) => owner !== undefined && isOwnerGone(owner));
-  for (const { name } of left) await removeBox(engine, name);
+  const left = (await listBoxes(engine)).filter(isLeft);
+  for (const { name } of left.filter(({ networkOf }) => networkOf !== '')) await removeBox(engine, name);
+  for (const { name } of left.filter(({ networkOf }) => networkOf === '')) await removeBox(engine, name);
+  for (const { name } of (await listVolumes(engine)).filter(isLeft)) await removeVolume(engine, name);
   return left.length;
 }
 
-type Listed = { readonly name: string; readonly owner: BoxOwner | undefined };
+type Owned = { readonly name: string; readonly owner: BoxOwner | undefined };
+type Listed = Owned & { readonly networkOf: string };
+
+const isLeft = ({ owner }: Owned): boolean => owner !== undefined && isOwnerGone(owner);
 
 /** Lists all boxes of the engine, in any state. */
 export async function listBoxes(engine: BoxEngine): Promise<readonly Listed[]> {
-  const label = engine.name === 'podman' ? 'index .Labels' : '.Label';
-  const format = `{{.Names}} {{${label} ${JSON.stringify(ownerLabel)}}}`;
+  const format = `{{.Names}} ${labelOf(engine, networkLabel)} ${labelOf(engine, ownerLabel)}`;
   const list = ['ps', '--all', '--no-trunc', '--filter', `label=${ownerLabel}`, '--format', format];
-  const lines = (await askEngine(engine, list, { seconds: listSeconds })).split('\n').filter((line) => line !== '');
-  return lines.map(readLine);
+  return (await linesOf(engine, list)).map((line) => {
+    const [, name = line, networkOf = '', owner = ''] = /^(\S+) (\S*) (.*)$/.exec(line) ?? [];
+    return { name, networkOf, owner: readOwner(owner) };
+  });
 }
 
-function readLine(line: string): Listed {
-  const at = line.indexOf(' ');
-  return { name: line.slice(0, at), owner: readOwner(line.slice(at + 1)) };
+/** Creates a volume that boxes share, and returns its name. */
+export async function createVolume(engine: BoxEngine): Promise<string> {
+  const name = `ajet-volume-${randomUUID().slice(0, 13)}`;
+  const label = `${volumeLabel}=${Buffer.from(JSON.stringify(ownerOf())).toString('base64url')}`;
+  await askEngine(engine, ['volume', 'create', '--label', label, name], { seconds: listSeconds });
+  return name;
 }
+
+/** Lists all volumes that `createVolume` created and nobody removed. */
+async function listVolumes(engine: BoxEngine): Promise<readonly Owned[]> {
+  const format = `{{.Name}} ${labelOf(engine, volumeLabel)}`;
+  const lines = await linesOf(engine, ['volume', 'ls', '--filter', `label=${volumeLabel}`, '--format', format]);
+  return lines.map((line) => {
+    const [name = '', owner = ''] = line.split(' ');
+    return { name, owner: readOwner(Buffer.from(owner, 'base64url').toString()) };
+  });
+}
+
+const labelOf = ({ name }: BoxEngine, label: string): string =>
+  `{{${name === 'podman' ? 'index .Labels' : '.Label'} ${JSON.stringify(label)}}}`;
+
+const linesOf = async (engine: BoxEngine, list: readonly string[]): Promise<readonly string[]> =>
+  (await askEngine(engine, list, { seconds: listSeconds })).split('\n').filter((line) => line !== '');
 
 /** Reads an owner from its JSON. Returns undefined if it is something else. */
 export function readOwner(text: string): BoxOwner | undefined {

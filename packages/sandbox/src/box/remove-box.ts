@@ -9,13 +9,20 @@ const pauseMs = 500;
 export async function removeBox(engine: BoxEngine, name: string): Promise<void> {
   // podman would wait ten seconds for the first process, which takes no signals.
   const atOnce = engine.name === 'podman' ? ['--time', '0'] : [];
-  const args = ['rm', '--force', ...atOnce, '--volumes', name];
+  await removeUntilGone(engine, ['rm', '--force', ...atOnce, '--volumes', name]);
+}
+
+/** Removes a volume that boxes shared. */
+export const removeVolume = (engine: BoxEngine, name: string): Promise<void> =>
+  removeUntilGone(engine, ['volume', 'rm', '--force', name]);
+
+async function removeUntilGone(engine: BoxEngine, args: readonly string[]): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await askEngine(engine, args, { seconds: engineSeconds });
       return;
     } catch (error) {
-      if (/no such container|no container with name/i.test(String(error))) return;
+      if (/no such (container|volume)|no (container|volume) with name/i.test(String(error))) return;
       if (attempt === tries) throw error;
       await sleep(pauseMs * attempt);
     }

@@ -1,0 +1,35 @@
+import { EnvironmentOutage, toErrorMessage } from '@agentjet/core';
+import { SandboxError } from '@agentjet/sandbox';
+import type { Box, ExecResult } from '@agentjet/sandbox/boxes';
+import type { HarborTask } from './read-task.js';
+
+/** What all work in boxes shares: outages, and commands of ours. */
+
+/** Time that the engine may take in addition to the limits of the task. */
+export const engineSeconds = 240;
+
+/** The host of outages that one task causes, so that they do not look like a failure of the engine. */
+export const harborHostOf = ({ name }: HarborTask): string => `Harbor task ${name}`;
+
+/** Turns a failure of the engine into an outage. Other errors pass. */
+export async function asOutage<T>(host: string, work: () => Promise<T>, prefix = ''): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    throw new EnvironmentOutage(`${prefix}${toErrorMessage(error)}`, { host, cause: error });
+  }
+}
+
+/** Runs a command of ours as root. */
+export async function asRoot(
+  box: Box,
+  script: string,
+  { host, signal }: { readonly host: string; readonly signal: AbortSignal },
+): Promise<ExecResult> {
+  const command = ['/bin/sh', '-c', script];
+  return asOutage(host, () => box.exec(command, { user: 0, seconds: engineSeconds, outputCharacters: 4000, signal }));
+}
+
+export const lastLineOf = ({ output, status, isOutOfTime }: ExecResult): string =>
+  output.trim().split('\n').at(-1) || (isOutOfTime ? 'it did not end' : `exit code ${status}`);

@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { EnvironmentOutage } from '@agentjet/core';
+import { scriptEngine } from '@agentjet/sandbox/testing';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openMachine, removeMachine } from '../harbor-machine.js';
+import { readHarborTask } from '../read-task.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'services-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const compose = `
+volumes: { data: }
+services:
+  main: { volumes: ['data:/data'], environment: { A: a } }
+  prepare: { image: p, volumes: ['data:/data'] }
+  web:
+    image: w
+    command: serve
+    user: www
+    depends_on: { prepare: { condition: service_completed_successfully } }
+`;
+
+/** `ends` is what the engine says about a service, by the number of its box: the network is 1, prepare 2, web 3. */
+async function open(ends: Readonly<Record<number, string>>) {
+  const folder = mkdtempSync(path.join(root, 'task-'));
+  mkdirSync(path.join(folder, 'environment'));
+  mkdirSync(path.join(folder, 'tests'));
+  const files = {
+    'task.toml': '[environment]\nnetwork_mode = "no-network"',
+    'instruction.md': 'Do it.',
+    'environment/Dockerfile': 'FROM x',
+    'environment/docker-compose.yaml': compose,
+    'tests/test.sh': 'true',
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
+  const scripted = scriptEngine(root);
+  scripted.on('image', `echo '{"entrypoint":["/start"],"command":["usual"]}'; exit 0`);
+  // `run` numbers the boxes, and `container inspect` answers for the number.
+  scripted.on(
+    'run',
+    'n=$(($(ls "$home" | grep -c ^box-) + 1)); for word; do case $word in ajet-box-*) touch "$home/box-$n-$word"; break;; esac; done',
+  );
+  const cases = Object.entries(ends).map(([number, said]) => `*/box-${number}-*) echo "${said}";;`);
+  scripted.on(
+    'container',
+    `for last; do :; done; case $(ls -d "$home"/box-*-$last) in ${cases.join(' ')} *) echo "true 12:00";; esac; exit 0`,
+  );
+  scripted.on('logs', 'echo "no such table" >&2');
+  scripted.on(
+    'exec',
+    'case "$*" in *"command -v bash"*) while [ "$1" != /bin/sh ]; do shift; done; echo "$4 begins 1" >&2; printf "/app\\nbash\\nno\\n"; echo "$4 ended 0" >&2; exit 0;; esac',
+  );
+  const task = await readHarborTask(folder);
+  const opened = openMachine(scripted.engine, task.machine, {
+    task,
+    episodeId: 'e',
+    networks: ['none'],
+    lifeSeconds: 60,
+    signal: new AbortController().signal,
+  });
+  const calls = () =>
+    scripted
+      .calls()
+      .filter((call) => /^(run|rm|volume|network) /.test(call))
+      .map((call) => call.replace(/ --label \S+=(\{.*?\}|\S*)/g, '').replace(/ajet-(box|volume)-[0-9a-f-]+/g, '$1'));
+  return { opened, calls };
+}
+
+describe.skipIf(process.platform === 'win32')('the machines next to that of the agent', () => {
+  it('share one network and volumes, begin in order, and are removed after the machine of the agent', async () => {
+    const { opened, calls } = await open({ 2: 'false 0' });
+    const machine = await opened;
+    await machine.services?.requireIntact();
+    await removeMachine(machine);
+    const names = ['main', 'prepare', 'web'].map((name) => `--add-host ${name}:127.0.0.1`).join(' ');
+    const common = 'run -d --name box --pull never';
+    expect(calls().map((call) => call.replace(/ -c life=.* exit \$s program/, ' PROGRAM'))).toEqual([
+      'volume create volume',
+      expect.stringMatching(new RegExp(`^${common} --network podman ${names} .* sh -c exec sleep 60$`)),
+      'network disconnect podman box',
+      `${common} --network container:box --pids-limit 4096 --volume volume:/data --entrypoint /bin/sh p PROGRAM 60 /start usual`,
+      `${common} --network container:box --pids-limit 4096 --user www --entrypoint /bin/sh w PROGRAM 60 /start serve`,
+      expect.stringMatching(
+        /^run .* --network container:box .* --volume volume:\/data --env A localhost\S+ sh -c exec sleep 60$/,
+      ),
+      ...Array.from({ length: 4 }, () => 'rm --force --time 0 --volumes box'),
+      'volume rm --force volume',
+    ]);
+  });
+
+  it.each([
+    ['The service prepare ended with status 1: no such table (task', { 2: 'false 1' }],
+    ['The service web ended with status 120: no such table (task', { 2: 'false 0', 3: 'false 120' }],
+    ['The service web was ended by the engine', { 2: 'false 0', 3: 'false 137' }],
+  ])('are an outage if one fails before the agent begins: %s', async (message, ends) => {
+    const { opened, calls } = await open(ends);
+    const failure = await opened.catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(EnvironmentOutage);
+    expect(String(failure)).toContain(message);
+    const count = (verb: string): number => calls().filter((call) => call.startsWith(verb)).length;
+    expect(count('rm ')).toBe(count('run '));
+    expect(calls().at(-1)).toBe('volume rm --force volume');
+  });
+});
