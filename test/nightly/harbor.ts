@@ -41,7 +41,7 @@ type Summary = {
   readonly tasks?: number;
   readonly solution_paid?: number;
   readonly nothing_paid?: number;
-  readonly attacks?: { readonly paid_separate: number };
+  readonly attacks?: { readonly paid_separate: number; readonly others: { readonly paid_separate: number } };
   readonly faults?: { readonly wrong_rewards: number };
   readonly left_after_kills?: number;
   readonly agents_in_box?: { readonly script: string };
@@ -50,6 +50,6 @@ type Summary = {
 function isRight({ tasks, solution_paid, nothing_paid, agents_in_box, ...rest }: Summary): boolean {
   const noneLost = solution_paid === tasks && nothing_paid === 0;
   const { attacks, faults, left_after_kills } = rest;
-  const nonePaid = attacks?.paid_separate === 0 && faults?.wrong_rewards === 0;
+  const nonePaid = attacks?.paid_separate === 0 && attacks.others.paid_separate === 0 && faults?.wrong_rewards === 0;
   return noneLost && nonePaid && left_after_kills === 0 && agents_in_box?.script === 'equal';
 }

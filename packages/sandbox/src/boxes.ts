@@ -6,7 +6,7 @@ export { boxEngines, callEngine, findBoxEngine, type BoxEngine, type BoxEngineNa
 export { dialFromBox } from './box/dial-from-box.js';
 export { NoLanguage, type ForwardedPort } from './box/forward-port.js';
 export { type ExecOptions, type ExecResult } from './box/exec-in-box.js';
-export { createVolume, listBoxes } from './box/labels.js';
+export { createVolume, listBoxes, listVolumes } from './box/labels.js';
 export { MiddleCut } from './box/middle-cut.js';
 export { type BoxTalk, type TalkOptions } from './box/talk-in-box.js';
 export { removeVolume } from './box/remove-box.js';

@@ -130,13 +130,25 @@ async function attackAll(report: BenchOptions['report'], parallel: number) {
     return next();
   };
   await Promise.all(Array.from({ length: parallel }, next));
-  const paid = (mode: keyof AttackModes): number =>
-    Object.values(outcomes).filter((modes) => modes[mode].isPaid).length;
-  const summary = {
-    tried: Object.keys(outcomes).length,
-    paid_unguarded: paid('unguarded'),
-    paid_separate: paid('separate'),
-    paid_shared: paid('shared'),
+  return { summary: countAttacks(outcomes), outcomes };
+}
+
+/**
+ * Counts the attacks that a naive verifier pays, because only they show that a guard is needed. `by_outsiders` of them were
+ * written by someone who had not read the code. `others` are those that a naive verifier does not pay either.
+ */
+export function countAttacks(outcomes: Readonly<Record<string, AttackModes>>) {
+  const all = Object.entries(outcomes);
+  const works = all.filter(([, { unguarded }]) => unguarded.isPaid);
+  const others = all.filter(([, { unguarded }]) => !unguarded.isPaid);
+  const paid = (attacks: typeof all, mode: keyof AttackModes): number =>
+    attacks.filter(([, modes]) => modes[mode].isPaid).length;
+  return {
+    tried: works.length,
+    by_outsiders: works.filter(([name]) => name.startsWith('outside-')).length,
+    paid_unguarded: paid(works, 'unguarded'),
+    paid_separate: paid(works, 'separate'),
+    paid_shared: paid(works, 'shared'),
+    others: { tried: others.length, paid_separate: paid(others, 'separate'), paid_shared: paid(others, 'shared') },
   };
-  return { summary, outcomes };
 }

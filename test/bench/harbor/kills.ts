@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '@agentjet/core';
-import { boxEngines, findBoxEngine, listBoxes, openBox, removeLeftBoxes } from '@agentjet/sandbox/boxes';
+import { boxEngines, findBoxEngine, listBoxes, listVolumes, openBox, removeLeftBoxes } from '@agentjet/sandbox/boxes';
 
-/** Kills processes that play episodes, and counts the boxes that remain after the next start. */
+/** Kills processes that play episodes, and counts the boxes and volumes that remain after the next start. */
 
 const startMs = 300_000;
 const spanMs = 12_000;
@@ -24,6 +24,8 @@ export async function killPlayers(
   /** Boxes of a player. Other processes of this machine may have some, too. */
   const ofPlayer = async (pid: number | undefined): Promise<readonly string[]> =>
     (await listBoxes(engine)).filter(({ owner }) => owner?.pid === pid).map(({ name }) => name);
+  const volumesOfPlayer = async (pid: number | undefined): Promise<number> =>
+    (await listVolumes(engine)).filter(({ owner }) => owner?.pid === pid).length;
   try {
     for (let kill = 0; kill < kills; kill++) {
       const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'player.ts')], {
@@ -37,7 +39,7 @@ export async function killPlayers(
       await removeLeftBoxes(engine);
       await sleep(2000); // a client of the killed process may still be starting a box
       await removeLeftBoxes(engine);
-      left += (await ofPlayer(child.pid)).length;
+      left += (await ofPlayer(child.pid)).length + (await volumesOfPlayer(child.pid));
       if (!(await listBoxes(engine)).some(({ name }) => name === others.name)) touched++;
     }
   } finally {

@@ -136,9 +136,12 @@ async function prepareTasks(engine: BoxEngine, { busybox }: Programs): Promise<r
   const script = `set -e; root=$(mktemp -d); mkdir $root/bin; cp ${busybox} $root/bin/busybox; ln $root/bin/busybox $root/bin/sh; tar -C $root -c . | ${engine.program} import - ${toolsImage}; rm -rf $root`;
   const made = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`The image of tools cannot be made: ${made.stderr}`);
-  const tasks = (await readTasks()).filter(({ taskId }) => !leftOut.has(taskId));
-  for (const { metadata } of tasks) {
-    const { machine, steps } = await readHarborTask((metadata['harbor'] as { readonly folder: string }).folder);
+  const tasks: Task[] = [];
+  for (const task of await readTasks()) {
+    const { folder } = task.metadata['harbor'] as { readonly folder: string };
+    const { machine, steps } = await readHarborTask(folder);
+    if (leftOut.has(task.taskId) || machine.compose !== null) continue; // a cluster refuses docker-compose.yaml
+    tasks.push(task);
     for (const each of [machine, ...steps.map(({ verifier }) => verifier.machine)])
       if (each?.build)
         await prepareImage(engine, { kind: 'built', context: each.build.folder, digest: each.build.digest }, 600);

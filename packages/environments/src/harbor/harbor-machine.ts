@@ -47,6 +47,7 @@ export async function openMachine(
     box = await asOutage(engine.name, () => openMain(engine, spec, { ...options, image, services }));
     const machine = await setUp(engine, box, { spec, services, task, signal });
     await services?.requireRunning();
+    await services?.keepNames();
     return machine;
   } catch (error) {
     await box?.remove().catch(() => undefined);

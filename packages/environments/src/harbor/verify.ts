@@ -86,6 +86,7 @@ async function verifyShared(options: VerifyOptions): Promise<Rewards> {
   const place = { box, engine: engine.name, task, signal };
   if (isGuarded) {
     await asOutage(engine.name, () => box.restart());
+    await machine.services?.restoreNames();
     const tests = machine.hadTests && !isOfSeveral ? [] : ['/tests'];
     await emptyFolders(['/logs/agent', '/logs/verifier', ...tests], place);
   } else if (isOfSeveral) await emptyFolders(['/logs/verifier', '/tests'], place);

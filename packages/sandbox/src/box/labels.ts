@@ -67,7 +67,7 @@ export async function createVolume(engine: BoxEngine): Promise<string> {
 }
 
 /** Lists all volumes that `createVolume` created and nobody removed. */
-async function listVolumes(engine: BoxEngine): Promise<readonly Owned[]> {
+export async function listVolumes(engine: BoxEngine): Promise<readonly Owned[]> {
   const format = `{{.Name}} ${labelOf(engine, volumeLabel)}`;
   const lines = await linesOf(engine, ['volume', 'ls', '--filter', `label=${volumeLabel}`, '--format', format]);
   return lines.map((line) => {

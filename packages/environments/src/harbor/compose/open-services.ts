@@ -11,8 +11,9 @@ import {
   type BoxEngine,
   type BoxHost,
   type BoxVolume,
+  type ExecResult,
 } from '@agentjet/sandbox/boxes';
-import { asOutage, engineSeconds, harborHostOf } from '../box-work.js';
+import { asOutage, engineSeconds, harborHostOf, lastLineOf } from '../box-work.js';
 import { boxNetworkOf } from '../phase-network.js';
 import { prepareTaskImage } from '../prepare-task-image.js';
 import type { HarborNetwork, MachineSpec } from '../read-machine.js';
@@ -69,6 +70,7 @@ export class Services {
   #specs: readonly ServiceSpec[] = [];
   #network: Box | undefined;
   #networkBegan = '';
+  #names = '';
 
   constructor(engine: BoxEngine, task: HarborTask) {
     this.engine = engine;
@@ -185,6 +187,24 @@ export class Services {
         async (spec) => [spec, await this.#ask(() => readEnd(this.engine, this.boxOf(spec.name).name))] as const,
       ),
     );
+  }
+
+  /** Remembers the names on the network, before the agent begins. All machines read them from one file. */
+  async keepNames(): Promise<void> {
+    this.#names = (await this.#runInNetwork('cat /etc/hosts')).output;
+  }
+
+  /** Writes the names again, because an agent with root can change them. */
+  async restoreNames(): Promise<void> {
+    await this.#runInNetwork('cat > /etc/hosts', this.#names);
+  }
+
+  /** Runs a command in the box whose programs no agent can change. */
+  async #runInNetwork(script: string, stdin = ''): Promise<ExecResult> {
+    const limits = { user: 0, seconds: engineSeconds, outputCharacters: 100_000 };
+    const result = await this.#ask(() => this.networkOf.exec(['/bin/sh', '-c', script], { ...limits, stdin }));
+    if (result.status === 0) return result;
+    throw this.#outage(`The names of the machines cannot be kept: ${lastLineOf(result)}`);
   }
 
   boxOf(service: string): Box {
