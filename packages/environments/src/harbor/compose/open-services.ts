@@ -102,8 +102,9 @@ export class Services {
     const started = new Map<string, Promise<Box>>();
     const ready = new Map<string, Promise<void>>();
     for (const spec of this.#specs) {
-      const before = spec.waitsFor.map(({ service, condition }) =>
-        (condition === 'service_started' ? started : ready).get(service),
+      const before = spec.waitsFor.map(
+        async ({ service, condition }): Promise<unknown> =>
+          condition === 'service_started' ? started.get(service) : ready.get(service),
       );
       const box = Promise.all(before).then(() => this.#start(spec, { ...options, buildSeconds, signal }));
       started.set(spec.name, box);
@@ -126,7 +127,12 @@ export class Services {
     const box = await this.#ask(() =>
       openContainer(this.engine, {
         ...boxOptions({ ...options, image }),
-        ...{ networkOf: this.networkOf, program, env, user, workdir, volumes: this.volumesOf(volumes) },
+        networkOf: this.networkOf,
+        program,
+        env,
+        user,
+        workdir,
+        volumes: this.volumesOf(volumes),
       }),
     );
     this.#boxes.set(name, box);

@@ -132,7 +132,7 @@ it.each([
   ['services.web.volumes names /logs/agent', web('volumes: ["/logs/agent:/logs/agent"]')],
   ['services.web.healthcheck.interval is wrong. Give a time', web('healthcheck: { interval: soon }')],
   ['test begins with "ask"', web('healthcheck: { test: [ask] }')],
-  ['services.web.depends_on names db, which is no service', web('depends_on: [db]')],
+  ['services.web.depends_on names db, which is not a service', web('depends_on: [db]')],
   ['services.web.depends_on names main', web('depends_on: [main]')],
   [
     'waits until db is healthy, but services.db has no healthcheck',

@@ -58,7 +58,7 @@ export type Compose = {
   readonly names: readonly string[];
 };
 
-/** Reads the file, or returns null if there is none. Whatever cannot be honoured is refused by its key. */
+/** Reads the file, or returns null if there is none. A key that boxes do not have is refused by its name. */
 export async function readCompose(
   folder: string,
   env: Readonly<Record<string, string>>,
@@ -165,7 +165,7 @@ function checkCondition(
   { yaml, wrong }: Place,
 ): void {
   const found = yaml.services[other];
-  if (found === undefined) return wrong(`services.${name}.depends_on names ${other}, which is no service.`);
+  if (found === undefined) return wrong(`services.${name}.depends_on names ${other}, which is not a service.`);
   if (condition === 'service_healthy' && healthcheckOf(other, found, wrong) === undefined)
     wrong(`services.${name}.depends_on waits until ${other} is healthy, but services.${other} has no healthcheck.`);
 }
