@@ -20,8 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .compile_cache import keep_compiled
+from .rehearsals import PARTS, Rehearsals, are_possible
 
 keep_compiled()  # PyTorch writes its own folder into the environment when it is imported
+rehearsals = Rehearsals(PARTS if __name__ == "__main__" and are_possible(os.environ) else ())
 
 import numpy as np
 import torch
@@ -29,7 +31,7 @@ import torch
 from . import SCHEMA_VERSION
 from .config import WorkerConfig, parse_config
 from .errors import WorkerError, to_error
-from .model import choose_device, choose_dtype
+from .model import choose_device, choose_dtype, compiles
 from .parent import end_with_parent
 from .protocol import Connection, Progress, connect
 from .ranks import Ranks, join_ranks, leave_ranks
@@ -178,10 +180,12 @@ class Director:
         if kind not in ("train_step", "logprobs", "term_logprobs", "kept_tokens", "save", "load"):
             self._fail(request_id, WorkerError("bad_request", f"Unknown message kind {kind!r}."))
             return
+        waited = self._wait_for_rehearsals() if kind == "train_step" else 0.0
         try:
             self.ranks.share((kind, message))
             value = run_command(self.session, kind, message, self._is_aborted(request_id))
             if kind == "train_step":
+                value["compiling_seconds"] += waited
                 value["sync_seconds"] = self._put_weights_into_sampler()
             self.sampled_version = self.session.trainer.policy_version
             self._reply(request_id, value)
@@ -192,6 +196,11 @@ class Director:
                 raise
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
+
+    def _wait_for_rehearsals(self) -> float:
+        """Returns the seconds of the wait. Afterwards no other process has memory on the GPU."""
+        rehearsals.end("sampling")
+        return rehearsals.wait("training")
 
     def _put_weights_into_sampler(self) -> float:
         """Returns the seconds it took, without the wait for the answers in progress."""
@@ -290,7 +299,17 @@ def create_session(message: dict[str, Any], ranks: Ranks, config: WorkerConfig) 
     torch.manual_seed(config.seed)
     check_shared(config, ranks)
     sharded = ranks.size > 1 or config.cpu_offload or config.fsdp == "always"
+    begin_rehearsals(message, config, device, sharded)
     return Session(config, Placement(device, choose_dtype(config.dtype, device), ranks, sharded))
+
+
+def begin_rehearsals(message: dict[str, Any], config: WorkerConfig, device: torch.device, sharded: bool) -> None:
+    if device.type != "cuda" or sharded:
+        rehearsals.close()
+        return
+    torch.zeros(1, device=device)  # a GPU may take only one process, which must be this one
+    wanted = {"training": compiles(config, device), "sampling": config.inference.server == "builtin"}
+    rehearsals.begin(message.get("config", {}), tuple(part for part, is_wanted in wanted.items() if is_wanted), str(device), torch.cuda.get_device_name(device))
 
 
 def main() -> int:
@@ -327,6 +346,7 @@ def main() -> int:
             send_last_words(connection, error)
         raise
     finally:
+        rehearsals.close()
         session.server.close()
         leave_ranks()
     return 0

@@ -17,6 +17,7 @@ from typing import Iterable
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
 from ..config import InferenceConfig
 from ..model import PolicyModel
@@ -46,6 +47,12 @@ class Asked:
     flight: Flight
 
 
+def context_length_of(lm: PreTrainedModel, config: InferenceConfig) -> int:
+    """Returns the number of tokens that a slot holds."""
+    limit = int(getattr(lm.config, "max_position_embeddings", 4096))
+    return min(limit, config.kv_tokens or min(limit, 4096))
+
+
 class BuiltinServer:
     """If `slots` is 0, the server makes as many slots as fit a twelfth of the GPU memory, from 8 to 256, or 64 on a
     CPU."""
@@ -53,8 +60,7 @@ class BuiltinServer:
     def __init__(self, policy: PolicyModel, config: InferenceConfig, device: torch.device) -> None:
         self.policy = policy
         self.device = device
-        limit = int(getattr(policy.lm.config, "max_position_embeddings", 4096))
-        self.context_length = min(limit, config.kv_tokens or min(limit, 4096))
+        self.context_length = context_length_of(policy.lm, config)
         num_slots = config.slots or fitting_slots(policy.lm, self.context_length, device)
         self.cache = SlotCache(num_slots, self.context_length)
         self.held = HeldTokens(num_slots, self.context_length)
