@@ -2,6 +2,7 @@ import type { JsonObject, ChatDelta } from '@agentjet/core';
 import type { ChatTemplate, ParseOptions, AnswerText } from './contract.js';
 import { detectReplyFormat, type ReplyFormatOptions, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply, type ReplyReading } from './reply/reply-stream-parser.js';
+import { RecentTexts } from './recent-texts.js';
 import { compileTemplate, type Render, renderMessages } from './render-messages.js';
 import { findTextKind } from './reply/text-kind.js';
 import { reasoningTags } from './reply/reasoning-section.js';
@@ -31,6 +32,9 @@ export type ChatTemplateOptions = {
   readonly watch: ToolWatch;
 };
 
+/** The maximum number of characters of the messages whose renderings are kept. */
+const mostKept = 2 * 2 ** 20;
+
 function renderGenerationPrompt(render: Render): string {
   try {
     return render([{ role: 'user', content: 'x' }], { addGenerationPrompt: true });
@@ -48,9 +52,14 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const variables = new Set([options.source, source].flatMap((each) => [...listVariables(each)]));
   const thinkingOff = findThinkingSwitch(variables);
   const format = detectReplyFormat(source, renderGenerationPrompt(plain), options.replyFormat);
+  const recent = new RecentTexts<string>(mostKept);
   const print: ChatTemplate['render'] = (messages, renderOptions) => {
-    const hasTools = (renderOptions.tools ?? []).length > 0;
-    return renderMessages(hasTools ? withTools : plain, messages, renderOptions, format.toolCalls.writeCalls);
+    const { tools = [], addGenerationPrompt } = renderOptions;
+    const render = tools.length > 0 ? withTools : plain;
+    // The episodes of a group begin with the same messages.
+    return recent.get(JSON.stringify([messages, tools, addGenerationPrompt]), () =>
+      renderMessages(render, messages, renderOptions, format.toolCalls.writeCalls),
+    );
   };
   const findUnread = once(() => findUnreadForm(print, format));
   const toReading = (tools: ParseOptions['tools'] = []): ReplyReading =>

@@ -7,6 +7,7 @@ import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes, TokenT
 import { checkTokenIds } from './token-ids.js';
 import { QuickDecoder } from './quick-decoder.js';
 import { createIdEncoder } from './id-encoder.js';
+import { RecentTexts } from './recent-texts.js';
 import { createTokenBound } from './token-bound.js';
 import { createWordEncoder } from './word-encoder.js';
 
@@ -36,7 +37,9 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   let vocabSize = 0;
   for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
   const whole = createIdEncoder(library);
-  const encodeWhole = (text: string): Int32Array => Int32Array.from(whole.encode(text));
+  const recent = new RecentTexts<Int32Array>();
+  const encodeWhole = (text: string): Int32Array =>
+    recent.get(text, () => Int32Array.from(whole.encode(text))).slice();
   const encodeWords = createWordEncoder(library, tokenizerJson);
   const countAtLeast = encodeWords === undefined ? undefined : createTokenBound(library);
   const common = {

@@ -12,6 +12,7 @@ export { byteCharacters } from './byte-level.js';
 export { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 export { reservedVariables } from './template-variables.js';
 export { joinIds } from './word-encoder.js';
+export { RecentTexts } from './recent-texts.js';
 export { fittingToolCalls } from './tools/tool-watch.js';
 export { loadChatTokenizer, type ChatTokenizerOverrides } from './load-chat-tokenizer.js';
 export type { ReplyFormatOptions } from './reply/reply-format.js';

@@ -6,11 +6,13 @@
 import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';
 import type { HfLibrary } from './hf-library.js';
-import { LongTexts } from './long-texts.js';
+import { RecentTexts } from './recent-texts.js';
 import { normalizeAsRust } from './rust-normal-forms.js';
 
 const maxWords = 50_000;
 const maxWordLength = 64;
+/** Encoding a shorter text costs less than keeping its ids. */
+const leastLength = 4096;
 const textEncoder = new TextEncoder();
 
 function isObject(value: unknown): value is JsonObject {
@@ -112,7 +114,8 @@ export function createWordEncoder(
       for (const id of encodeWord(word)) ids.push(id);
     return ids;
   };
-  const longTexts = new LongTexts((text) => Int32Array.from(addIds([], text)));
+  const longTexts = new RecentTexts<Int32Array>();
+  const encodeLong = (text: string): Int32Array => Int32Array.from(addIds([], text));
   return (text, mark) => {
     const pieces: Int32Array[] = [];
     let ids: number[] = [];
@@ -120,9 +123,9 @@ export function createWordEncoder(
       const addedId = addedIds.get(section);
       const plain = mark === undefined ? section : section.replaceAll(mark, '');
       if (addedId !== undefined) ids.push(addedId);
-      else if (!LongTexts.isLong(plain)) addIds(ids, plain);
+      else if (plain.length < leastLength) addIds(ids, plain);
       else {
-        pieces.push(Int32Array.from(ids), longTexts.encode(plain));
+        pieces.push(Int32Array.from(ids), longTexts.get(plain, encodeLong));
         ids = [];
       }
     }

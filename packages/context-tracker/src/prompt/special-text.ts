@@ -14,21 +14,21 @@ import type { GeneratedTurn } from '../history/seen-state.js';
  */
 export class SpecialText {
   readonly #tokenizer: Tokenizer;
-  readonly #policy: SpecialTokensInText;
+  readonly policy: SpecialTokensInText;
   readonly #pattern: RegExp | undefined;
   /** The marked copy of each message and tool. If there is nothing to mark, it is the object itself. */
   readonly #printed = new WeakMap<object, object>();
 
   constructor({ tokenizer, template }: ChatTokenizer, policy: SpecialTokensInText) {
     this.#tokenizer = tokenizer;
-    this.#policy = tokenizer.encodeMarked === undefined && policy === 'split' ? 'as_template' : policy;
+    this.policy = tokenizer.encodeMarked === undefined && policy === 'split' ? 'as_template' : policy;
     const ends = template.stopIds.map((id) => tokenizer.decode([id]));
     this.#pattern = toPattern([...(tokenizer.specialTokens ?? []), ...ends]);
   }
 
   /** Throws EngineError `bad_request` if the message contains special tokens and the policy is `refuse`. */
   check(message: ChatMessage, at: number): void {
-    if (this.#policy !== 'refuse') return;
+    if (this.policy !== 'refuse') return;
     const [token] = this.#findAll(message);
     if (token === undefined) return;
     throw new EngineError(
@@ -50,16 +50,16 @@ export class SpecialText {
   /** Returns the message in the form that the template should print. */
   toPrinted({ message, origin }: HistoryEntry): ChatMessage {
     if (origin?.written !== undefined) return asWritten(origin, origin.written);
-    if (origin !== undefined || this.#policy !== 'split') return message;
+    if (origin !== undefined || this.policy !== 'split') return message;
     return this.#mark(message);
   }
 
   toPrintedTools(tools: readonly ToolSpec[]): readonly ToolSpec[] {
-    return this.#policy === 'split' ? this.#mark(tools) : tools;
+    return this.policy === 'split' ? this.#mark(tools) : tools;
   }
 
   encode(text: string): Int32Array {
-    return this.#policy === 'split' && text.includes(mark)
+    return this.policy === 'split' && text.includes(mark)
       ? (this.#tokenizer.encodeMarked?.(text, mark) ?? this.#tokenizer.encode(text))
       : this.#tokenizer.encode(text);
   }

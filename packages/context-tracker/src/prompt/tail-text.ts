@@ -5,6 +5,7 @@ import { entriesTo, entryOf } from '../history/message-node.js';
 import { type MessageShape, messageShapeOf } from '../history/message-shape.js';
 import { align } from './align.js';
 import { chainOf, type SeenState } from '../history/seen-state.js';
+import { type StandIn, standInsOf } from './stand-ins.js';
 import type { SpecialText } from './special-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
@@ -14,17 +15,19 @@ import type { TurnMarks } from './turn-marks.js';
  * each call is slow. So the renderer uses a short stand-in for the history if the stand-in is known to give the same
  * text. The stand-in is a stub or the preamble of the conversation, followed by the last answer and the messages after
  * it. The renderer learns which stand-in works by comparing both texts, for each system message and combination of
- * message shapes. It compares again whenever a history has grown fourfold.
+ * message shapes. Episodes with the same system message share what was learned. The renderer compares again whenever a
+ * history has grown fourfold, and in some of the episodes.
  */
 export class TailRenderer {
   readonly #template: ChatTemplate;
   readonly #marks: TurnMarks;
   readonly #special: SpecialText;
   /**
-   * Verdicts by system message and tools, because in some templates the system message decides how every turn is
+   * Stand-ins by system message and tools, because in some templates the system message decides how every turn is
    * printed.
    */
-  readonly #verdicts = new Map<MessageNode, Map<string, Verdict>>();
+  readonly #standIns = new Map<MessageNode, Map<string, StandIn>>();
+  readonly #met = new Set<StandIn>();
   readonly #headings = new Map<MessageNode | undefined, string>();
 
   constructor(
@@ -41,8 +44,8 @@ export class TailRenderer {
     if (last === undefined) return this.#renderWhole(node, tail, last);
     const checkedLength = checkedLengthOf(last.state);
     const isDue = node.length + tail.length >= checkedLength * recheckFactor;
-    const verdict = isDue ? undefined : this.#verdictsFor(last).get(keyOf(last));
-    const text = verdict === undefined || verdict === 'whole' ? undefined : this.#renderShort(verdict, last);
+    const kind = isDue ? undefined : this.#known(last);
+    const text = kind === undefined || kind === 'whole' ? undefined : this.#renderShort(kind, last);
     return text === undefined
       ? this.#renderWhole(node, tail, last)
       : { before: last.state, text, added: last.since, isKept: true, checkedLength };
@@ -65,20 +68,34 @@ export class TailRenderer {
    * stand-in gives this text, the whole history is always rendered from now on.
    */
   #learn(last: LastSeen, text: string | undefined): void {
-    const verdicts = this.#verdictsFor(last);
+    const standIns = this.#standInsFor(last);
     const key = keyOf(last);
-    if (verdicts.get(key) === 'whole') return;
+    const known = standIns.get(key);
+    if (known?.kind === 'whole') return;
     const fits = (kind: 'stub' | 'preamble'): boolean => text !== undefined && this.#renderShort(kind, last) === text;
-    verdicts.set(key, (['stub', 'preamble'] as const).find(fits) ?? 'whole');
+    const learned = { numEpisodes: 1, ...known, kind: (['stub', 'preamble'] as const).find(fits) ?? 'whole' } as const;
+    standIns.set(key, learned);
+    this.#met.add(learned);
   }
 
-  #verdictsFor({ node: { preamble } }: LastSeen): Map<string, Verdict> {
+  /** Returns the stand-in to use, or undefined if this episode should learn it. */
+  #known(last: LastSeen): StandIn['kind'] | undefined {
+    const known = this.#standInsFor(last).get(keyOf(last));
+    if (known === undefined || this.#met.has(known)) return known?.kind;
+    known.numEpisodes++;
+    this.#met.add(known);
+    return Number.isInteger(Math.log2(known.numEpisodes)) ? undefined : known.kind;
+  }
+
+  #standInsFor({ node: { preamble, tools } }: LastSeen): Map<string, StandIn> {
     const system = preamble.message?.role === 'system' ? preamble : (preamble.parent ?? preamble);
-    const known = this.#verdicts.get(system);
+    const known = this.#standIns.get(system);
     if (known !== undefined) return known;
-    const verdicts = new Map<string, Verdict>();
-    this.#verdicts.set(system, verdicts);
-    return verdicts;
+    const { message } = system;
+    const printed = message && this.#special.toPrinted(entryOf(message, system.origin));
+    const standIns = standInsOf(this.#template, JSON.stringify([this.#special.policy, printed, tools]));
+    this.#standIns.set(system, standIns);
+    return standIns;
   }
 
   /** Returns the tail after a short stand-in for the history, or undefined if the stand-in cannot be rendered. */
@@ -130,9 +147,6 @@ export type RenderedTail = {
   /** Number of messages when the whole history was last rendered. */
   readonly checkedLength: number;
 };
-
-/** The stand-in that gives the same text as the whole history. */
-type Verdict = 'stub' | 'preamble' | 'whole';
 
 const recheckFactor = 4;
 const stub: readonly ChatMessage[] = [{ role: 'user', content: 'x' }];
