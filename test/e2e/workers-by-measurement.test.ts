@@ -14,7 +14,7 @@ import { writeTinyModel } from './support/tiny-model.js';
 vi.setConfig({ testTimeout: 60_000 });
 
 const steps = 4;
-const [numTasks, numRepeat] = [4, 32];
+const [numTasks, numRepeat] = [8, 32];
 
 /** Trains on a model that answers any number of calls in the same time. Returns the most episodes at once in each step. */
 async function train() {
@@ -67,8 +67,8 @@ async function train() {
 
 it('runs more episodes at the same time if the backbone then samples faster, and says so', async () => {
   const { most, notices } = await train();
-  expect(most).toEqual([64, 64, 128, 128]);
+  expect(most).toEqual([128, 128, 256, 256]);
   expect(notices).toEqual([
-    expect.stringMatching(/^128 episodes at the same time sample [12]\.\d\d times as fast as 64/),
+    expect.stringMatching(/^256 episodes at the same time sample [12]\.\d\d times as fast as 128/),
   ]);
 });

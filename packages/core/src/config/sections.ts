@@ -227,7 +227,7 @@ export const rollout = z.strictObject({
   max_env_worker: setting(
     z.union([z.literal('auto'), count(65_536)]),
     'auto',
-    'maximum number of episodes that run at the same time. auto: 64; in a training on torch or verl, twice as many from a later step on, and again, as long as this samples at least 1.15 times the tokens a second',
+    'maximum number of episodes that run at the same time. auto: 64; in a training on torch or verl 128, and twice as many from a later step on, and again, as long as this samples at least 1.15 times the tokens a second',
   ),
   temperature: setting(temperature, 1, 'sampling during training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(
@@ -357,9 +357,12 @@ export const rollout = z.strictObject({
 });
 
 /** The number of episodes at the same time before a faster number has been measured. */
-const unmeasuredWorkers = 64;
+const unmeasuredWorkers = { narrow: 64, wide: 128 } as const;
 
-/** Returns how many episodes run at the same time at first. */
-export function firstWorkers({ maxEnvWorker }: { readonly maxEnvWorker: number | 'auto' }): number {
-  return maxEnvWorker === 'auto' ? unmeasuredWorkers : maxEnvWorker;
+/** Returns how many episodes run at the same time at first. `samplesWide` is the backbone's capability. */
+export function firstWorkers(
+  { maxEnvWorker }: { readonly maxEnvWorker: number | 'auto' },
+  samplesWide = false,
+): number {
+  return maxEnvWorker === 'auto' ? unmeasuredWorkers[samplesWide ? 'wide' : 'narrow'] : maxEnvWorker;
 }

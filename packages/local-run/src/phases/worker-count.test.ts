@@ -16,24 +16,24 @@ function sample(count: WorkerCount, batches: number, speedOf: (workers: number) 
 const open = (): WorkerCount => new WorkerCount({ maxEnvWorker: 'auto', samplesWide: true });
 
 it('doubles the episodes at the same time while this is faster, and goes back from the first number that is not', () => {
-  const { seen, notices } = sample(open(), 8, (workers) => Math.min(workers, 128));
-  expect(seen).toEqual([64, 64, 128, 256, 256, 128, 128, 128]);
+  const { seen, notices } = sample(open(), 8, (workers) => Math.min(workers, 256));
+  expect(seen).toEqual([128, 128, 256, 512, 512, 256, 256, 256]);
   expect(notices).toEqual([
-    '128 episodes at the same time sample 2.00 times as fast as 64, so 128 run at the same time (rollout.max_env_worker: auto).',
-    '256 episodes at the same time sample 1.00 times as fast as 128, so 128 run at the same time (rollout.max_env_worker: auto).',
+    '256 episodes at the same time sample 2.00 times as fast as 128, so 256 run at the same time (rollout.max_env_worker: auto).',
+    '512 episodes at the same time sample 1.00 times as fast as 256, so 256 run at the same time (rollout.max_env_worker: auto).',
   ]);
 });
 
 it('does not double beyond the episodes of a batch', () => {
-  expect(sample(open(), 6, (workers) => workers, 128).seen).toEqual([64, 64, 128, 128, 128, 128]);
-  expect(sample(open(), 4, (workers) => workers, 64).seen).toEqual([64, 64, 64, 64]);
+  expect(sample(open(), 6, (workers) => workers, 256).seen).toEqual([128, 128, 256, 256, 256, 256]);
+  expect(sample(open(), 4, (workers) => workers, 128).seen).toEqual([128, 128, 128, 128]);
 });
 
 it('does not judge a larger number by a first batch that compiles', () => {
   const count = open();
-  const speeds = [1, 64, 10, 128, 128];
-  expect(speeds.map((tokens) => (count.measured({ episodes: 128, tokens, seconds: 1 }), count.now))).toEqual([
-    64, 128, 128, 128, 128,
+  const speeds = [1, 128, 10, 256, 256];
+  expect(speeds.map((tokens) => (count.measured({ episodes: 256, tokens, seconds: 1 }), count.now))).toEqual([
+    128, 256, 256, 256, 256,
   ]);
 });
 
@@ -47,7 +47,7 @@ it('keeps a number that the configuration names, and 64 if the backbone gains no
 it('ignores a batch in which nothing was sampled', () => {
   const count = open();
   for (let batch = 0; batch < 4; batch++) count.measured({ episodes: 512, tokens: 0, seconds: 1 });
-  expect(count.now).toBe(64);
+  expect(count.now).toBe(128);
 });
 
 it('lets waiting work begin when the number grows, and interrupts nothing when it falls', async () => {
