@@ -38,8 +38,7 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
   const whole = createIdEncoder(library);
   const recent = new RecentTexts<Int32Array>();
-  const encodeWhole = (text: string): Int32Array =>
-    recent.get(text, () => Int32Array.from(whole.encode(text))).slice();
+  const encodeWhole = (text: string): Int32Array => recent.get(text, () => Int32Array.from(whole.encode(text))).slice();
   const encodeWords = createWordEncoder(library, tokenizerJson);
   const countAtLeast = encodeWords === undefined ? undefined : createTokenBound(library);
   const common = {

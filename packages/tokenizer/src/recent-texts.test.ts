@@ -3,7 +3,7 @@ import { RecentTexts } from './recent-texts.js';
 
 const textOf = (letter: string, length: number): string => letter.repeat(length);
 
-it('makes the value of a text once, and makes it again only if it was not requested recently', () => {
+it('makes each value once, and makes it again only if it was not requested recently', () => {
   const made: string[] = [];
   const texts = new RecentTexts<number>();
   const make = (text: string): number => {
@@ -15,7 +15,7 @@ it('makes the value of a text once, and makes it again only if it was not reques
   expect(made).toEqual(['a', 'b', 'c', 'b']);
 });
 
-it('does not keep a text that is larger than the whole cache', () => {
+it('does not keep text that is larger than the whole cache', () => {
   let numMade = 0;
   const texts = new RecentTexts<undefined>(8);
   const make = (): undefined => void numMade++;

@@ -1,8 +1,8 @@
 """Starts processes that compile while the worker loads its model.
 
 Without them a first run waits for compilers twice: in its first batch for the kernels of the sampler, and in its first
-step for the layers. The processes (`rehearsal.py`) do the same work with two layers. What they compile goes to the
-folder of compiled code, where the worker finds it. A second run finds everything there and needs no rehearsal.
+step for the layers. The processes (`rehearsal.py`) do the same work with two layers, and the worker finds their code in
+the folder of compiled code. A second run finds everything there and needs no rehearsal.
 
 This module imports neither PyTorch nor transformers, so the processes start before the worker imports them.
 """
@@ -70,7 +70,7 @@ class Rehearsals:
         said = read_line(process, MOST_SECONDS)
         waited = time.perf_counter() - begin
         end_process(process)
-        log.info("The rehearsal of %s %s; the step waited %.1f s for it.", part, said or "has not ended", waited)
+        log.info("Another process compiled what %s needs (%s); the first step waited %.1f s for it.", part, said or "without an end", waited)
         return waited
 
     def end(self, part: str) -> None:

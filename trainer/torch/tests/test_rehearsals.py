@@ -86,7 +86,7 @@ def test_a_rehearsal_is_awaited_ended_and_not_repeated(tmp_path: Path, monkeypat
     assert list(first.processes) == ["training"]
     with caplog.at_level("INFO", "ajet_torch"):
         assert 0 < first.wait("training") < 30
-    assert "took cuda:0 training" in caplog.text
+    assert "compiled what training needs (took cuda:0 training)" in caplog.text
     assert all(process.poll() is not None for process in own.values())
     mark = mark_of("training", config, "a GPU")
     assert mark is not None and mark.exists()
