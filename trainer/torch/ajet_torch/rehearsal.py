@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,7 +140,8 @@ def main() -> int:
         return 0
     begin, task = time.perf_counter(), json.loads(line)
     try:
-        REHEARSED[part](parse_config(task["config"]), torch.device(task["device"]))
+        with redirect_stdout(sys.stderr):  # the worker waits for the first line
+            REHEARSED[part](parse_config(task["config"]), torch.device(task["device"]))
     except Exception as error:  # the worker then compiles by itself
         print(f"failed ({type(error).__name__}: {error})", flush=True)
         return 1
