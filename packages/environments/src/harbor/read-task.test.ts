@@ -32,6 +32,39 @@ function writeTask(toml = '', more: Readonly<Record<string, string | null>> = {}
   return folder;
 }
 
+const compose = { 'environment/docker-compose.yaml': 'services: { db: { image: d } }' };
+
+it('reads what is taken from further machines, and reaches their tool servers without a network', async () => {
+  const folder = writeTask(
+    `artifacts = [{ source = "/db/rows", service = "db" }]
+     [[verifier.collect]]
+     command = "dump"
+     service = "db"
+     [environment]
+     network_mode = "no-network"
+     [[environment.mcp_servers]]
+     name = "m"
+     url = "http://db:80"`,
+    compose,
+  );
+  const { machine, steps, toolServers } = await readHarborTask(folder);
+  expect(machine).toMatchObject({ build: { folder: path.join(folder, 'environment') }, copiesFiles: false });
+  expect(machine.compose?.names).toEqual(['main', 'db']);
+  expect(steps[0]).toMatchObject({
+    artifacts: [{ source: '/db/rows', service: 'db' }],
+    verifier: { collect: [{ command: 'dump', service: 'db' }], machine: null },
+  });
+  expect(toolServers).toHaveLength(1);
+});
+
+it('gives new machines to a separate verifier only if it has no image', async () => {
+  const separate = '[verifier]\nenvironment_mode = "separate"';
+  const copied = await readHarborTask(writeTask(separate, compose));
+  expect(copied.steps[0].verifier.machine?.compose?.names).toEqual(['main', 'db']);
+  const own = await readHarborTask(writeTask(separate, { ...compose, 'tests/Dockerfile': 'FROM x' }));
+  expect(own.steps[0].verifier.machine?.compose).toBe(null);
+});
+
 it('reads every key that it honours', async () => {
   const folder = writeTask(
     `schema_version = "1.4"
@@ -276,6 +309,8 @@ it.each<[string, string, Record<string, string | null>?]>([
     '[verifier]\nenvironment_mode = "shared"\n[verifier.environment]\ncpus = 1',
   ],
   ['verifier.collect names the service "db"', '[[verifier.collect]]\ncommand = "x"\nservice = "db"'],
+  ['of the service db. Give a whole path', 'artifacts = [{ source = "x", service = "db" }]', compose],
+  ['artifacts has /x of main and of db', 'artifacts = ["/x", { source = "/x", service = "db" }]', compose],
   ['artifacts names the service "db"', 'artifacts = [{ source = "/x", service = "db" }]'],
   ['artifacts has the source "/a/../b"', 'artifacts = ["/a/../b"]'],
   ['needs the environment variable AJET_NOT_SET', '[verifier.env]\nKEY = "${AJET_NOT_SET}"'],

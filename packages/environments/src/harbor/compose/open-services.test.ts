@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
@@ -42,15 +42,25 @@ async function open(ends: Readonly<Record<number, string>>) {
     'run',
     'n=$(($(ls "$home" | grep -c ^box-) + 1)); for word; do case $word in ajet-box-*) touch "$home/box-$n-$word"; break;; esac; done',
   );
-  const cases = Object.entries(ends).map(([number, said]) => `*/box-${number}-*) echo "${said}";;`);
-  scripted.on(
-    'container',
-    `for last; do :; done; case $(ls -d "$home"/box-*-$last) in ${cases.join(' ')} *) echo "true 12:00";; esac; exit 0`,
-  );
+  const say = (said: Readonly<Record<number, string>>): void => {
+    const cases = Object.entries(said).map(([number, line]) => `*/box-${number}-*) echo "${line}";;`);
+    scripted.on(
+      'container',
+      `for last; do :; done; case $(ls -d "$home"/box-*-$last) in ${cases.join(' ')} *) echo "true 12:00";; esac; exit 0`,
+    );
+  };
+  say(ends);
   scripted.on('logs', 'echo "no such table" >&2');
+  // Commands do not run on this machine, which has names, too.
+  const commands = [
+    '*"command -v bash"*) printf "/app\\nbash\\nno\\n";;',
+    '*"cat > /etc/hosts"*) cat > "$home/names";;',
+    '*"cat /etc/hosts"*) echo "127.0.0.1 web";;',
+  ];
+  const shell = 'while [ "$1" != /bin/sh ]; do shift; done';
   scripted.on(
     'exec',
-    'case "$*" in *"command -v bash"*) while [ "$1" != /bin/sh ]; do shift; done; echo "$4 begins 1" >&2; printf "/app\\nbash\\nno\\n"; echo "$4 ended 0" >&2; exit 0;; esac',
+    `words="$*"; ${shell}; echo "$4 begins 1" >&2; case "$words" in ${commands.join(' ')} esac; echo "$4 ended 0" >&2; exit 0`,
   );
   const task = await readHarborTask(folder);
   const opened = openMachine(scripted.engine, task.machine, {
@@ -65,7 +75,8 @@ async function open(ends: Readonly<Record<number, string>>) {
       .calls()
       .filter((call) => /^(run|rm|volume|network) /.test(call))
       .map((call) => call.replace(/ --label \S+=(\{.*?\}|\S*)/g, '').replace(/ajet-(box|volume)-[0-9a-f-]+/g, '$1'));
-  return { opened, calls };
+  const readNames = () => readFileSync(path.join(path.dirname(scripted.engine.program), 'names'), 'utf8');
+  return { opened, calls, say, readNames };
 }
 
 describe.skipIf(process.platform === 'win32')('the machines next to that of the agent', () => {
@@ -102,5 +113,23 @@ describe.skipIf(process.platform === 'win32')('the machines next to that of the 
     const count = (verb: string): number => calls().filter((call) => call.startsWith(verb)).length;
     expect(count('rm ')).toBe(count('run '));
     expect(calls().at(-1)).toBe('volume rm --force volume');
+  });
+
+  it('get their names again that an agent may have changed', async () => {
+    const { opened, readNames } = await open({ 2: 'false 0' });
+    await (await opened).services?.restoreNames();
+    expect(readNames()).toBe('127.0.0.1 web\n');
+  });
+
+  it.each([
+    ['The service web was ended by the engine', { 3: 'true 12:00' }, { 3: 'false 137' }],
+    ['The network of the machines has ended', {}, { 1: 'true 13:00' }],
+  ])('are an outage if the engine ends one while the agent works: %s', async (message, before, after) => {
+    const { opened, say } = await open({ ...before, 2: 'false 0' });
+    const { services } = await opened;
+    say({ ...after, 2: 'false 0' });
+    await expect(services?.requireIntact()).rejects.toThrow(message);
+    say({ 2: 'false 0', 3: 'false 1' }); // the program itself ended
+    await services?.requireIntact();
   });
 });
