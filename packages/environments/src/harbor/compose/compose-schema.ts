@@ -23,16 +23,16 @@ const namesOr = <T extends z.ZodType>(value: T) =>
   );
 
 const variables = z.preprocess(
-  (given) => {
-    if (!Array.isArray(given)) return given ?? {};
-    return Object.fromEntries(
-      given
-        .map((each) => /^([^=]*)=?/.exec(String(each)))
-        .map((found) => [found?.[1], found?.[0].endsWith('=') ? found.input.slice(found[0].length) : null]),
-    );
-  },
+  (given) =>
+    Array.isArray(given) ? Object.fromEntries(given.map((each) => splitVariable(String(each)))) : (given ?? {}),
   z.record(z.string(), text.nullable()),
 );
+
+/** `NAME=value`, or a name alone, whose value is that of this process. */
+function splitVariable(line: string): readonly [string, string | null] {
+  const at = line.indexOf('=');
+  return at < 0 ? [line, null] : [line.slice(0, at), line.slice(at + 1)];
+}
 
 const build = z.preprocess(
   (given) => (typeof given === 'string' ? { context: given } : given),

@@ -14,7 +14,7 @@ export function fillIn(
     return value.replace(variable, (all, dollar, braced, sign, instead, plain) => {
       if (dollar !== undefined) return '$';
       const name: string | undefined = braced ?? plain;
-      if (name === undefined)
+      if (name === undefined || instead?.includes('${'))
         return refuse(`it has ${JSON.stringify(all)} in ${JSON.stringify(value)}. Write $$ for a dollar sign.`);
       const found = variables[name];
       if (found !== undefined && !(sign === ':-' && found === '')) return found;

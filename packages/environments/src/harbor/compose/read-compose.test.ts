@@ -157,6 +157,8 @@ it.each([
   ['needs the environment variable NO_SUCH, which is not set', web('user: "${NO_SUCH}"')],
   ['needs the variable NO_SUCH', web('environment: [NO_SUCH]')],
   ['Write $$ for a dollar sign', web('user: "$1"')],
+  ['Write $$ for a dollar sign', web('user: "${A:-${B}}"')],
+  ['Write $$ for a dollar sign', web('user: "${A:?needed}"')],
   ['it is not YAML', 'services: {'],
 ])('refuses by name: %s', async (message, yaml) => {
   await expect(read(yaml)).rejects.toThrow(message);
