@@ -122,16 +122,21 @@ describe('memory of a GPU', () => {
   const whole = JSON.parse(
     readFileSync(path.resolve(import.meta.dirname, '../../../torch/bench/results/real.json'), 'utf8'),
   ) as { readonly rows: readonly RunRow[] };
-  const runs = whole.rows.filter(({ engine, task, peak_gib }) => engine === 'ajet' && task === 'json' && peak_gib);
+  const runs = whole.rows.filter(({ engine, peak_gib }) => engine === 'ajet' && peak_gib);
 
   it.each(
     runs.map(
-      (row) => [`seed ${row.seed}, ${row.start}, rate ${row.learning_rate}, ${row.device}, ${row.date}`, row] as const,
+      (row) =>
+        [
+          `${row.task}, seed ${row.seed}, ${row.start}, rate ${row.learning_rate}, ${row.device}, ${row.date}`,
+          row,
+        ] as const,
     ),
-  )('is at most 22% more than nvidia-smi showed in a whole run of 135M: %s', (_, { peak_gib, device }) => {
+  )('is at most a fifth more than nvidia-smi showed in a whole run of 135M, or a quarter if its packs are not full: %s', (_, { task, peak_gib, device }) => {
+    const maxModelLen = task === 'json' ? 512 : 448;
     const config = composition.create({
-      data: { trainBatchSize: 16, maxPromptLength: 384, maxResponseLength: 128 },
-      rollout: { numRepeat: 8, maxModelLen: 512, maxResponseLengthInOneTurn: 64 },
+      data: { trainBatchSize: 16, maxPromptLength: maxModelLen - 128, maxResponseLength: 128 },
+      rollout: { numRepeat: 8, maxModelLen, maxResponseLengthInOneTurn: 64 },
       trainerCommon: { maxPackTokens: 4096 },
     });
     const bytes = (device.includes('H100') ? 79.6 : 139.8) * gib;
@@ -140,7 +145,7 @@ describe('memory of a GPU', () => {
     const need = estimateTorch({ config, section: {}, model: smollm2, trains: true, cores: 16, gpus });
     const ratio = sumParts(need.parts) / gib / (peak_gib ?? Number.NaN);
     expect(ratio).toBeGreaterThanOrEqual(1);
-    expect(ratio).toBeLessThanOrEqual(1.22);
+    expect(ratio).toBeLessThanOrEqual(task === 'json' ? 1.2 : 1.25);
   });
 
   it('says before a run what four GPUs of 139 GiB hold: 32B at 8k and 7B at 64k, if activations are computed again', () => {

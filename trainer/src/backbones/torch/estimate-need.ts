@@ -34,10 +34,15 @@ const measured = {
    */
   gatheredWeights: 2,
   wholeShare: 6,
-  /** A layer keeps this many hidden states and inner states per token for backward. */
-  hiddenStates: 11,
+  /**
+   * A layer keeps this many hidden states and inner states per token for backward, and its keys and values twice. The
+   * counts are those of the compiled graph. While a layer is computed backward, its gradients take as much memory as
+   * `layersInWork` layers keep.
+   */
+  hiddenStates: 6.4,
   innerStates: 3,
-  /** `matmul: fp8` keeps the inputs of products in one byte. */
+  layersInWork: 5,
+  /** `matmul: fp8` keeps the inputs of products in one byte. These two contain the gradients. */
   fp8HiddenStates: 9.5,
   fp8InnerStates: 2.4,
   bytesPerNumber: 2,
@@ -59,6 +64,8 @@ const measured = {
    * the process counts too.
    */
   cpuStates: 16,
+  cpuHiddenStates: 11,
+  cpuInnerStates: 3,
   cpuActivations: 4,
   cpuLogits: 16,
   cpuProcess: 1e9,
@@ -258,18 +265,19 @@ function loraParts(shape: ModelShape, rank: number): readonly MemoryPart[] {
  * time.
  */
 function activationBytes(
-  { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
+  { hiddenSize, innerSize, numLayers, vocabSize, keyValueWidth }: ModelShape,
   { tokens, answers }: { readonly tokens: number; readonly answers: number },
   { matmul, activationCheckpointing, activationBudget }: TorchSettings,
 ): { readonly all: number; readonly logits: number; readonly layer: number } {
-  const [hiddenStates, innerStates] =
+  const perToken =
     matmul === 'fp8'
-      ? [measured.fp8HiddenStates, measured.fp8InnerStates]
-      : [measured.hiddenStates, measured.innerStates];
-  const layer = measured.bytesPerNumber * (hiddenStates * hiddenSize + innerStates * innerSize);
+      ? measured.fp8HiddenStates * hiddenSize + measured.fp8InnerStates * innerSize
+      : measured.hiddenStates * hiddenSize + measured.innerStates * innerSize + keyValueWidth;
+  const layer = measured.bytesPerNumber * perToken;
+  const inWork = matmul === 'fp8' || activationCheckpointing ? 0 : measured.layersInWork;
   const kept = activationCheckpointing ? measured.bytesPerNumber * hiddenSize : layer * Math.max(activationBudget, 0.1);
   const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * answers);
-  return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
+  return { all: tokens * (numLayers * kept + inWork * layer), logits, layer: tokens * layer };
 }
 
 /**
@@ -286,7 +294,7 @@ function samplerPart(shape: ModelShape, { request, gpus, sampler }: OnGpu): Memo
 
 function cpuParts(shape: ModelShape, { config, trains }: NeedRequest, tokens: number): readonly MemoryPart[] {
   const { numParameters, numLayers, hiddenSize, innerSize, vocabSize } = shape;
-  const layer = measured.hiddenStates * hiddenSize + measured.innerStates * innerSize;
+  const layer = measured.cpuHiddenStates * hiddenSize + measured.cpuInnerStates * innerSize;
   const kept = tokens * (numLayers * layer * 2 * measured.cpuActivations + measured.cpuLogits * vocabSize);
   return [
     { name: 'process', bytes: measured.cpuProcess },
