@@ -55,7 +55,7 @@ class Rehearsals:
         process = self.processes[part]
         assert process.stdin is not None
         try:
-            process.stdin.write(json.dumps(task) + "\n")
+            process.stdin.write(json.dumps(task, default=str) + "\n")
             process.stdin.close()
             process.stdin = None
         except OSError:
@@ -107,7 +107,7 @@ def mark_of(part: str, config: Mapping[str, Any], gpu: str) -> Path | None:
         return None
     model = Path(str(config.get("model_dir", ""))) / "config.json"
     options = {key: value for key, value in config.items() if key not in ("model_dir", "seed", "optimizer", "loss")}
-    digest = hashlib.sha256(json.dumps([options, gpu, *map(version_of, ("torch", "triton", "transformers"))], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([options, gpu, *map(version_of, ("torch", "triton", "transformers"))], sort_keys=True, default=str).encode())
     digest.update(model.read_bytes() if model.is_file() else b"")
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())
