@@ -132,21 +132,24 @@ describe('memory of a GPU', () => {
           row,
         ] as const,
     ),
-  )('is at most a fifth more than nvidia-smi showed in a whole run of 135M, or a quarter if its packs are not full: %s', (_, { task, peak_gib, device }) => {
-    const maxModelLen = task === 'json' ? 512 : 448;
-    const config = composition.create({
-      data: { trainBatchSize: 16, maxPromptLength: maxModelLen - 128, maxResponseLength: 128 },
-      rollout: { numRepeat: 8, maxModelLen, maxResponseLengthInOneTurn: 64 },
-      trainerCommon: { maxPackTokens: 4096 },
-    });
-    const bytes = (device.includes('H100') ? 79.6 : 139.8) * gib;
-    const count = Number(/^(\d+) x /.exec(device)?.[1] ?? 1);
-    const gpus = { count, bytes, name: device };
-    const need = estimateTorch({ config, section: {}, model: smollm2, trains: true, cores: 16, gpus });
-    const ratio = sumParts(need.parts) / gib / (peak_gib ?? Number.NaN);
-    expect(ratio).toBeGreaterThanOrEqual(1);
-    expect(ratio).toBeLessThanOrEqual(task === 'json' ? 1.2 : 1.25);
-  });
+  )(
+    'is at most a fifth more than nvidia-smi showed in a run of 135M (a quarter if packs are not full): %s',
+    (_, { task, peak_gib, device }) => {
+      const maxModelLen = task === 'json' ? 512 : 448;
+      const config = composition.create({
+        data: { trainBatchSize: 16, maxPromptLength: maxModelLen - 128, maxResponseLength: 128 },
+        rollout: { numRepeat: 8, maxModelLen, maxResponseLengthInOneTurn: 64 },
+        trainerCommon: { maxPackTokens: 4096 },
+      });
+      const bytes = (device.includes('H100') ? 79.6 : 139.8) * gib;
+      const count = Number(/^(\d+) x /.exec(device)?.[1] ?? 1);
+      const gpus = { count, bytes, name: device };
+      const need = estimateTorch({ config, section: {}, model: smollm2, trains: true, cores: 16, gpus });
+      const ratio = sumParts(need.parts) / gib / (peak_gib ?? Number.NaN);
+      expect(ratio).toBeGreaterThanOrEqual(1);
+      expect(ratio).toBeLessThanOrEqual(task === 'json' ? 1.2 : 1.25);
+    },
+  );
 
   it('says before a run what four GPUs of 139 GiB hold: 32B at 8k and 7B at 64k, if activations are computed again', () => {
     const need = (work: Work, section = {}): number => sumParts(estimateTorch(requestOf(work, section)).parts) / gib;
