@@ -43,6 +43,7 @@ import { layRows, type CallRow } from './tokens/call-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { roundTimes } from './turn/call-times.js';
+import { packTurns, type PackedTurns } from './inspection/packed-turn.js';
 import { describeTurns } from './turn/describe-turns.js';
 import { EpisodeCounts, countEach } from './turn/episode-counts.js';
 import { findParts } from './turn/find-parts.js';
@@ -196,6 +197,10 @@ class EpisodeTracker implements ContextTracker {
 
   describe(): readonly TurnDescription[] {
     return this.#chain.turns ?? describeTurns(this.#toRows(), this.#calls);
+  }
+
+  packTurns(laterMs?: number): PackedTurns {
+    return this.#chain.packTurns(laterMs) ?? packTurns(describeTurns(this.#toRows(), this.#calls), laterMs);
   }
 
   lastAnswer(): string | undefined {

@@ -9,6 +9,7 @@ import type {
   Sample,
 } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { PackedTurns } from './inspection/packed-turn.js';
 import type { SampledRow } from './tokens/sampled-rows.js';
 
 /**
@@ -204,6 +205,8 @@ export interface ContextTracker {
   stats(): TrackerStats;
   /** Describes every committed call and the position of its tokens in the samples, for inspection. */
   describe(): readonly TurnDescription[];
+  /** Returns the same as `packTurns(tracker.describe(), laterMs)` in less time. */
+  packTurns(laterMs?: number): PackedTurns;
   /** Returns what the last committed answer says: its text, or its tool calls if it has no text. Undefined if there is none. */
   lastAnswer(): string | undefined;
   /** Returns the conversations of all agents so far, in the order in which their last answers were committed. */

@@ -24,54 +24,80 @@ type Unusual = Partial<Pick<TurnDescription, 'isTruncated' | 'isTrained' | 'fork
 const none = -1;
 
 /**
- * Packs all turns of an episode, ordered by `index`. `laterMs` is added to the times of calls, if the clock that measured
- * them began later than the episode.
+ * Packs the turns of an episode one by one. A server packs each turn when it is recorded. At the end of the episode its
+ * description is no longer in the cache of the processor, and reading it again would take longer than packing it.
  */
-export function packTurns(turns: readonly TurnDescription[], laterMs = 0): PackedTurns {
-  const names: string[] = [];
-  const numbers: number[] = [];
-  let unusual: Record<string, Unusual> | undefined;
-  for (const [index, turn] of turns.entries()) {
+export class TurnPacker {
+  readonly #names: string[] = [];
+  readonly #numbers: number[] = [];
+  readonly #times: number[] = [];
+  #unusual: Record<string, Unusual> | undefined;
+  #numTurns = 0;
+  #hasTimes = false;
+
+  /** Adds the next turn, in the order of `index`. */
+  add(turn: TurnDescription): void {
     const { turnId, agentName, targetTag, promptTokens, reusedTokens, generatedTokens, policyVersion, sample } = turn;
     const slash = turnId.lastIndexOf('/');
     const call = callOf(turnId, slash);
-    numbers.push(placeOf(call === none ? turnId : turnId.slice(0, slash), names), call);
-    numbers.push(
-      placeOf(agentName, names),
-      placeOf(targetTag, names),
-      promptTokens,
-      reusedTokens,
-      generatedTokens,
-      policyVersion,
-    );
-    numbers.push(sample ?? none, turn.parts.length);
+    this.#numbers.push(this.#placeOf(call === none ? turnId : turnId.slice(0, slash)), call);
+    this.#numbers.push(this.#placeOf(agentName), this.#placeOf(targetTag));
+    this.#numbers.push(promptTokens, reusedTokens, generatedTokens, policyVersion, sample ?? none, turn.parts.length);
     for (const { author, start, end, name } of turn.parts)
-      numbers.push(placeOf(author, names), start, end, name === undefined ? none : placeOf(name, names));
+      this.#numbers.push(this.#placeOf(author), start, end, name === undefined ? none : this.#placeOf(name));
+    this.#addTimes(turn.times);
     const rare = unusualOf(turn);
-    if (rare !== undefined) (unusual ??= {})[index] = rare;
+    if (rare !== undefined) (this.#unusual ??= {})[this.#numTurns] = rare;
+    this.#numTurns++;
   }
-  const times = turns.some((turn) => turn.times !== undefined) && { times: packTimes(turns, laterMs) };
-  return { names, numbers, ...(unusual !== undefined && { unusual }), ...times };
+
+  /**
+   * Returns the turns so far. `laterMs` is added to the times of calls, if the clock that measured them began later than
+   * the episode.
+   */
+  read(laterMs = 0): PackedTurns {
+    const packed: { -readonly [Key in keyof PackedTurns]: PackedTurns[Key] } = {
+      names: this.#names.slice(),
+      numbers: this.#numbers.slice(),
+    };
+    if (this.#unusual !== undefined) packed.unusual = { ...this.#unusual };
+    if (this.#hasTimes) packed.times = movedBy(laterMs, this.#times);
+    return packed;
+  }
+
+  /** Returns the position of a name in the list, and adds the name if it is missing. */
+  #placeOf(name: string): number {
+    const known = this.#names.indexOf(name);
+    return known === -1 ? this.#names.push(name) - 1 : known;
+  }
+
+  #addTimes(times: CallTimes | undefined): void {
+    if (times === undefined) return void this.#times.push(none, none, none, none, none);
+    const { beganMs, endedMs, waitedMs = none, promptMs = none, samplingMs = none } = times;
+    this.#times.push(beganMs, endedMs, waitedMs, promptMs, samplingMs);
+    this.#hasTimes = true;
+  }
 }
 
-/** Returns the position of a name in the list, and adds the name if it is missing. */
-function placeOf(name: string, names: string[]): number {
-  const known = names.indexOf(name);
-  return known === -1 ? names.push(name) - 1 : known;
+/** Packs all turns of an episode, ordered by `index`. See `TurnPacker.read` for `laterMs`. */
+export function packTurns(turns: readonly TurnDescription[], laterMs = 0): PackedTurns {
+  const packer = new TurnPacker();
+  for (const turn of turns) packer.add(turn);
+  return packer.read(laterMs);
 }
 
 const numbersOfTimes = 5;
 
-function packTimes(turns: readonly TurnDescription[], laterMs: number): readonly number[] {
-  const numbers: number[] = [];
-  for (const { times } of turns) {
-    if (times === undefined) numbers.push(none, none, none, none, none);
-    else {
-      const { beganMs, endedMs, waitedMs = none, promptMs = none, samplingMs = none } = times;
-      numbers.push(toTenths(beganMs + laterMs), toTenths(endedMs + laterMs), waitedMs, promptMs, samplingMs);
-    }
+/** Adds `laterMs` to the beginning and the end of each call. */
+function movedBy(laterMs: number, times: readonly number[]): readonly number[] {
+  const moved = times.slice();
+  for (let at = 0; at < times.length; at += numbersOfTimes) {
+    const [beganMs = none, endedMs = none] = [times[at], times[at + 1]];
+    if (endedMs === none) continue;
+    moved[at] = toTenths(beganMs + laterMs);
+    moved[at + 1] = toTenths(endedMs + laterMs);
   }
-  return numbers;
+  return moved;
 }
 
 function unpackTimes(numbers: readonly number[], index: number): CallTimes | undefined {

@@ -1,4 +1,5 @@
 import type { TurnDescription } from '../contract.js';
+import { TurnPacker, unpackTurns, type PackedTurns } from '../inspection/packed-turn.js';
 import { describeTurn } from '../turn/describe-turns.js';
 import type { SampledCall } from './sampled-call.js';
 import { type SampledRow, type SampledSpan, toSpan } from './sampled-rows.js';
@@ -12,7 +13,7 @@ import { readPath, segmentAt } from './token-tree.js';
 export class RowChain {
   readonly #temperature: number;
   readonly #spans: SampledSpan[] = [];
-  readonly #turns: TurnDescription[] = [];
+  readonly #turns = new TurnPacker();
   readonly #indices: number[] = [];
   #last: SampledCall | undefined;
   #isBroken = false;
@@ -28,10 +29,10 @@ export class RowChain {
     if (this.#isBroken) return;
     this.#isBroken = !this.#goesOn(call);
     if (this.#isBroken) return;
-    const place = this.#turns.length;
+    const place = this.#indices.length;
     this.#last = call;
     this.#indices.push(call.index);
-    this.#turns.push(describeTurn(call, { place, sample: 0, placeOf: (index) => this.#indices.indexOf(index) }));
+    this.#turns.add(describeTurn(call, { place, sample: 0, placeOf: (index) => this.#indices.indexOf(index) }));
     if (call.isTrained) this.#spans.push(toSpan(call, place, this.#temperature));
     if (call.temperature !== undefined) this.#hasTemperatures = true;
   }
@@ -48,9 +49,15 @@ export class RowChain {
     return { agentName, targetTag, ids, idBits, spans: [...this.#spans], hasTemperatures: this.#hasTemperatures };
   }
 
+  /** Returns the descriptions of the calls, packed. Undefined if `readRow` returns undefined. */
+  packTurns(laterMs?: number): PackedTurns | undefined {
+    return this.#isBroken || this.#last === undefined ? undefined : this.#turns.read(laterMs);
+  }
+
   /** Descriptions of the calls. Undefined if `readRow` returns undefined. */
   get turns(): readonly TurnDescription[] | undefined {
-    return this.#isBroken || this.#last === undefined ? undefined : [...this.#turns];
+    const packed = this.packTurns();
+    return packed && unpackTurns(packed);
   }
 
   /**

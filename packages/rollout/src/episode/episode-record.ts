@@ -4,6 +4,8 @@ import {
   type AgentTranscript,
   type ContextTracker,
   createContextTracker,
+  type PackedTurns,
+  packTurns,
   type SampledRow,
   type TrackerStats,
 } from '@agentjet/context-tracker';
@@ -32,15 +34,19 @@ export const nothingTracked: TrackerStats = {
 /** The answers of an episode's models, as trainable samples, as turns and as counts. */
 export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters' | 'answer'>;
 
-/** The same record, with rows of spans instead of samples. */
-export type RecordedRows = Omit<Recorded, 'samples'> & { readonly rows: readonly SampledRow[] };
+/** The same record, with rows of spans instead of samples, and with packed turns. */
+export type RecordedRows = Omit<Recorded, 'samples' | 'turns'> & {
+  readonly rows: readonly SampledRow[];
+  /** See `packTurns` for `laterMs`. */
+  readonly packTurns: (laterMs?: number) => PackedTurns;
+};
 
 export type OpenRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly read: () => Omit<Recorded, 'samples'>;
   /** Closes the tracker for further calls and returns the record. */
   readonly finish: () => Recorded;
-  /** Does the same as `finish`, but does not copy tokens. */
+  /** Does the same as `finish`, but copies no tokens and describes no turns. */
   readonly finishRows: () => RecordedRows;
   readonly transcripts: () => readonly AgentTranscript[];
   /** Loads the calls of an earlier record of the episode into this empty one. Throws EngineError `replay_mismatch`. */
@@ -87,7 +93,8 @@ export function openRecord(
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
     const conversations = new Conversations(onTurn);
-    const read = () => ({ turns: [], stats: nothingTracked, ...countsOf(ledger) });
+    const counts = () => ({ stats: nothingTracked, ...countsOf(ledger) });
+    const read = () => ({ turns: [], ...counts() });
     const { model } = policy;
     return {
       createModel: (agent) => {
@@ -97,7 +104,7 @@ export function openRecord(
       },
       read,
       finish: () => ({ samples: [], ...read() }),
-      finishRows: () => ({ rows: [], ...read() }),
+      finishRows: () => ({ rows: [], packTurns: (laterMs) => packTurns([], laterMs), ...counts() }),
       transcripts: () => conversations.read(),
       replay: (calls) => {
         if (calls.length > 0)
@@ -115,13 +122,13 @@ export function openRecord(
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
     ...(specialTokensInText === undefined ? {} : { specialTokensInText }),
   });
-  const read = () => ({
-    turns: tracker.describe(),
-    stats: tracker.stats(),
-    ...countsOf(ledger),
-    ...lastAnswer(tracker),
+  const counts = () => ({ stats: tracker.stats(), ...countsOf(ledger), ...lastAnswer(tracker) });
+  const read = () => ({ turns: tracker.describe(), ...counts() });
+  const finishRows = (): RecordedRows => ({
+    rows: tracker.finishRows(),
+    packTurns: (laterMs) => tracker.packTurns(laterMs),
+    ...counts(),
   });
-  const finishRows = (): RecordedRows => ({ rows: tracker.finishRows(), ...read() });
   return {
     createModel: (agent) =>
       createTunedModel({

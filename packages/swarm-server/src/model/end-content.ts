@@ -1,4 +1,3 @@
-import { packTurns } from '@agentjet/context-tracker';
 import { shortenAnswer } from '@agentjet/records';
 import type { OpenEpisode } from '@agentjet/rollout';
 
@@ -11,12 +10,12 @@ type Times = {
 
 /** Returns what an end record holds of an episode's calls, except their tokens. */
 export function toEndContent(
-  { turns, stats, calls, ignoredParameters, answer }: ReturnType<OpenEpisode['finishRows']>,
+  { packTurns, stats, calls, ignoredParameters, answer }: ReturnType<OpenEpisode['finishRows']>,
   { openedAt, seconds }: Times,
 ): Record<string, unknown> {
   const beganAt = seconds === undefined ? openedAt : Math.min(openedAt, Math.round(Date.now() - seconds * 1000));
   const content: Record<string, unknown> = {
-    turns: packTurns(turns, openedAt - beganAt),
+    turns: packTurns(openedAt - beganAt),
     stats: unlessZero(stats),
     calls: unlessZero(calls),
     began_at: beganAt,
