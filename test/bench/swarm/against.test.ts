@@ -1,23 +1,27 @@
 import { expect, it } from 'vitest';
 import { compare, type Pair } from './against.js';
-import type { Round } from './over-echo.js';
 
-const roundOf = (ms: number): Round => {
-  const over = { claim: ms, end: 2 * ms, call: 0 };
-  return { ...over, echo: { claim: 1, end: 1, call: 1 }, swarmCall: 5 * ms, ordinaryCall: 5 * ms, echoP99Ms: 1 };
+const sideOf = (ms: number): Pair['own'] => {
+  const times = { usual: ms, mean: 2 * ms };
+  return { claim: times, end: times, call: times };
 };
+const pairOf = (own: number, other: number): Pair => ({ own: sideOf(own), other: sideOf(other) });
 
 it('gives the ratio of medians, and no noise if all rounds agree', () => {
-  const pairs: readonly Pair[] = [1, 2, 3].map((load) => ({ own: roundOf(1.1 * load), other: roundOf(load) }));
-  const same = pairs.slice(0, 1);
-  expect(compare(same)).toMatchObject({ claim: { ratio: 1.1, low: 1.1, high: 1.1 }, call: { ratio: 1.1 } });
-  expect(compare(pairs).end.ratio).toBe(1.1);
+  const found = compare([[pairOf(1.1, 1)], [pairOf(2.2, 2), pairOf(3.3, 3)]]);
+  expect(found.end).toMatchObject({ ratio: 1.1, ratio_of_means: 1.1 });
+  expect(compare([[pairOf(1.1, 1)]]).claim).toMatchObject({ ratio: 1.1, low: 1.1, high: 1.1 });
 });
 
 it('gives wide bounds if the rounds differ', () => {
-  const pairs: readonly Pair[] = [1, 9, 2, 8, 3].map((ms) => ({ own: roundOf(ms), other: roundOf(3) }));
-  const { ratio, low, high } = compare(pairs).claim;
+  const { ratio, low, high } = compare([[1, 9, 2, 8, 3].map((ms) => pairOf(ms, 3))]).claim;
   expect(ratio).toBe(1);
   expect(low).toBeLessThan(0.9);
   expect(high).toBeGreaterThan(1.1);
+});
+
+it('gives wide bounds if the processes differ, although the rounds of each agree', () => {
+  const roundsOf = (ms: number) => Array.from({ length: 30 }, () => pairOf(ms, 1));
+  const { low, high } = compare([0.9, 1, 1.1].map(roundsOf)).call;
+  expect([low, high]).toEqual([0.9, 1.1]);
 });

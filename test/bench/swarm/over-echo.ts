@@ -16,7 +16,7 @@ const system = wordsOf(2000);
 const warmRounds = 18;
 const episodesPerRound = 400;
 
-export const round = (value: number): number => Math.round(value * 1000) / 1000;
+export const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
 
 type Over = { readonly claim: number; readonly end: number; readonly call: number };
 
@@ -24,7 +24,7 @@ type Over = { readonly claim: number; readonly end: number; readonly call: numbe
  * Milliseconds of processor time per request, of one round. `call` is the additional time of a call in comparison with
  * a call of an ordinary run.
  */
-export type Round = Over & {
+type Round = Over & {
   readonly echo: Over;
   readonly swarmCall: number;
   readonly ordinaryCall: number;
@@ -68,8 +68,8 @@ const rounded = (values: Round): unknown =>
 
 type Servers = Readonly<Record<'echo' | 'endpoint' | 'swarm', ServerProcess>>;
 
-/** The servers of one checkout, which get the same requests. */
-export class RequestServers {
+/** The servers that get the same requests. */
+class RequestServers {
   readonly #requests = new Requests(concurrency);
   readonly #servers: Servers;
 
@@ -77,9 +77,8 @@ export class RequestServers {
     this.#servers = servers;
   }
 
-  /** `checkout` is the folder of another checkout of this repository. Default: this one. */
-  static async start(dir: string, checkout?: string): Promise<RequestServers> {
-    const open = (kind: keyof Servers): Promise<ServerProcess> => ServerProcess.start(kind, dir, checkout);
+  static async start(dir: string): Promise<RequestServers> {
+    const open = (kind: keyof Servers): Promise<ServerProcess> => ServerProcess.start(kind, dir);
     return new RequestServers({
       echo: await open('echo'),
       endpoint: await open('endpoint'),

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 export type Usage = {
@@ -62,6 +63,13 @@ export class ServerProcess {
   /** Makes the next sync of its store fail. */
   failOnce = (): Promise<unknown> => this.#ask({ ask: 'fail' });
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
+  /** Milliseconds of processor time of all threads. On Linux the process itself does not take part in the answer. */
+  async cpuMs(): Promise<number> {
+    const tasks = `/proc/${this.#child.pid}/task`;
+    if (!existsSync(tasks)) return (await this.usage()).cpuMs;
+    const times = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/schedstat`, 'utf8'));
+    return times.reduce((sum, text) => sum + Number(text.split(' ', 1)[0]), 0) / 1e6;
+  }
   /**
    * Makes the process measure how long its event loop keeps a timer waiting, which `usage` then reports. This costs
    * some processor time.
