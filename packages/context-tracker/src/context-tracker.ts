@@ -337,18 +337,17 @@ class EpisodeTracker implements ContextTracker {
   }
 
   /**
-   * Writes the new messages into the tree, and stores the latest spelling of the answers that came back in another
-   * spelling.
+   * Writes the new messages into the tree, below the kept root if they are the first ones. Stores the latest spelling of
+   * the answers that came back in another spelling.
    */
   #writeHistory({ chat, toolsKey, history }: OpenCall): MessageNode {
     for (const { turn, spelling } of history.respelled) {
       this.#spliced.add(turn);
       if (spelling !== undefined) turn.spelling = spelling;
     }
-    return history.tail.reduce(
-      (node, entry) => node.ensure(entry),
-      placeOf(history.node, (root) => chat.keepRoot(toolsKey, root)),
-    );
+    const { node } = history;
+    const kept = node.parent === undefined ? chat.keepRoot(toolsKey, node) : node;
+    return history.tail.reduce((last, entry) => last.ensure(entry), kept);
   }
 
   #writePrompt(
@@ -395,9 +394,4 @@ class EpisodeTracker implements ContextTracker {
         `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`,
       );
   }
-}
-
-/** Returns the node to add the new messages to: `node`, or the kept root if `node` is a root. */
-function placeOf(node: MessageNode, keepRoot: (root: MessageNode) => MessageNode): MessageNode {
-  return node.parent === undefined ? keepRoot(node) : node;
 }
