@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { createRandom } from '@agentjet/core';
+import { createRandom, mean } from '@agentjet/core';
 import { type BenchResult, median } from '../bench.js';
 import { readTree } from '../keep-result.js';
 import { round } from './over-echo.js';
@@ -18,13 +18,13 @@ export async function compareWithCheckout(dir: string, { against, rounds, report
   if (!existsSync(path.join(other, 'test/bench/swarm/server-child.ts')))
     throw new Error(`--against needs the folder of a checkout of this repository; ${other} is not one.`);
   const starts: Start[] = [];
-  for (let left = rounds; left > 0; left -= roundsPerStart) {
-    const place = path.join(dir, String(starts.length));
-    starts.push(await measureStart(place, other, Math.min(left, roundsPerStart)));
-    report(`start ${starts.length}: ${JSON.stringify(compare(starts, 0))}`);
+  while (starts.length * roundsPerStart < rounds) {
+    starts.push(await measureStart(path.join(dir, String(starts.length)), other));
+    report(`start ${starts.length}: ${JSON.stringify(compare(starts.slice(-1), 0))}`);
   }
   const { commit, problem } = readTree(other);
-  const summary = { against: { commit: commit ?? problem, rounds, starts: starts.length, ...compare(starts) } };
+  const counts = { starts: starts.length, rounds: starts.length * roundsPerStart };
+  const summary = { against: { commit: commit ?? problem, ...counts, ...compare(starts) } };
   return { summary, details: { against_starts: starts }, isPart: true };
 }
 
@@ -39,128 +39,120 @@ const roundsPerStart = 6;
 const warmRounds = 18;
 const episodesPerRound = 384;
 const callsPerEpisode = 4;
-/** Requests in flight at the same time. The servers take turns after as many. */
+/** The number of requests of a part. */
 const partSize = 64;
 
-const kinds = ['claim', 'end', 'call'] as const;
-type Kind = (typeof kinds)[number];
-/** Milliseconds of processor time for each request of a round. */
+type Kind = 'claim' | 'end' | 'call';
+/** Milliseconds of processor time for each request. */
 type Times = {
-  /** The median of all parts. It leaves out the few parts in which V8 collects garbage or compiles. */
+  /** The lower quartile of all parts. Other work, compilation and collections of garbage only make a part longer. */
   readonly usual: number;
   readonly mean: number;
 };
-type Side = Readonly<Record<Kind, Times>>;
-/** A round of this checkout and of the other one. */
-export type Pair = { readonly own: Side; readonly other: Side };
-/** The rounds that one pair of processes answered. */
-export type Start = readonly Pair[];
+/** The times of a process with the code of this checkout, and of one with the code of the other checkout. */
+export type Start = Readonly<Record<Kind, { readonly own: Times; readonly other: Times }>>;
 
-async function measureStart(dir: string, other: string, rounds: number): Promise<Start> {
+async function measureStart(dir: string, other: string): Promise<Start> {
   const requests = new Requests(partSize);
-  const servers: ServerProcess[] = [];
+  const own = new Side(requests);
+  const others = new Side(requests);
   try {
-    for (const [name, checkout] of [['own'], ['other', other]] as const)
-      servers.push(await ServerProcess.start('swarm', path.join(dir, name), checkout));
-    for (const { url } of servers) await postTasks(requests, url, 2000);
-    for (let warm = 0; warm < warmRounds; warm++) await measureRound(requests, servers, 1);
-    const pairs: Pair[] = [];
-    for (let number = 0; number <= rounds; number++) {
-      const pair = await measureRound(requests, number % 2 === 0 ? servers : servers.toReversed(), callsPerEpisode);
-      if (number > 0) pairs.push(number % 2 === 0 ? pair : { own: pair.other, other: pair.own });
-    }
-    return pairs;
+    await own.start(path.join(dir, 'own'));
+    await others.start(path.join(dir, 'other'), other);
+    for (let warm = 0; warm < warmRounds; warm++) await playRound([own, others], 1);
+    await playRound([own, others], callsPerEpisode);
+    for (const side of [own, others]) side.forget();
+    for (let number = 1; number <= roundsPerStart; number++)
+      await playRound(number % 2 === 0 ? [own, others] : [others, own], callsPerEpisode);
+    const timesOf = (kind: Kind) => ({ own: own.times(kind), other: others.times(kind) });
+    return { claim: timesOf('claim'), end: timesOf('end'), call: timesOf('call') };
   } finally {
     requests.close();
-    for (const server of servers) await server.kill();
+    for (const side of [own, others]) await side.kill();
   }
 }
 
-/** Runs the same episodes at two servers. The first one is `own` in the result. */
-async function measureRound(requests: Requests, servers: readonly ServerProcess[], calls: number): Promise<Pair> {
-  const [own, other] = servers.map((server) => new Episodes(requests, server));
-  if (own === undefined || other === undefined) throw new TypeError('A round needs two servers.');
+/** Runs the same episodes at both servers, which take turns after each part. */
+async function playRound(sides: readonly Side[], calls: number): Promise<void> {
   for (const kind of ['claim', ...Array.from({ length: calls }, () => 'call' as const), 'end'] as const)
-    for (let from = 0; from < episodesPerRound; from += partSize)
-      for (const episodes of [own, other]) await episodes.send(kind, from);
-  return { own: own.times(), other: other.times() };
+    for (let from = 0; from < episodesPerRound; from += partSize) for (const side of sides) await side.send(kind, from);
 }
 
-/** The episodes of one round at one server, and the processor time of their requests. */
-class Episodes {
+/** The server of one checkout, and the processor time of each part of its requests. */
+class Side {
   readonly #requests: Requests;
-  readonly #server: ServerProcess;
   readonly #claimed: Claimed[] = [];
   readonly #talks: Conversation[] = [];
-  readonly #parts: Readonly<Record<Kind, number[]>> = { claim: [], end: [], call: [] };
+  #parts: Readonly<Record<Kind, number[]>> = { claim: [], end: [], call: [] };
+  #server: ServerProcess | undefined;
 
-  constructor(requests: Requests, server: ServerProcess) {
+  constructor(requests: Requests) {
     this.#requests = requests;
-    this.#server = server;
   }
 
-  /** Sends one request of this kind for each episode of a part. */
+  async start(dir: string, checkout?: string): Promise<void> {
+    this.#server = await ServerProcess.start('swarm', dir, checkout);
+    await postTasks(this.#requests, this.#server.url, 2000);
+  }
+
+  /** Sends one request of this kind for each episode of a part. The requests of the part are in flight together. */
   async send(kind: Kind, from: number): Promise<void> {
-    const before = await this.#server.cpuMs();
-    await inParallel(
-      Array.from({ length: partSize }, (_none, index) => from + index),
-      partSize,
-      (index) => this.#send(kind, index),
-    );
-    this.#parts[kind].push(((await this.#server.cpuMs()) - before) / partSize);
+    const server = this.#server;
+    if (server === undefined) throw new TypeError('The server was not started.');
+    const before = await server.cpuMs();
+    const indices = Array.from({ length: partSize }, (_none, index) => from + index);
+    await inParallel(indices, partSize, (index) => this.#send(kind, index, server.url));
+    this.#parts[kind].push(((await server.cpuMs()) - before) / partSize);
   }
 
-  async #send(kind: Kind, index: number): Promise<unknown> {
-    const { url } = this.#server;
-    if (kind === 'claim') {
-      const claimed = await claim(this.#requests, url);
-      this.#claimed[index] = claimed;
-      this.#talks[index] = new Conversation(this.#requests, `${claimed.base_url}/main/v1`, {
-        key: claimed.key,
-        system,
-      });
-      return claimed;
-    }
+  async #send(kind: Kind, index: number, url: string): Promise<unknown> {
     if (kind === 'call') return this.#talks[index]?.ask('What is 6 times 7?');
-    return end(this.#requests, url, this.#claimed[index] as Claimed);
+    if (kind === 'end') return end(this.#requests, url, this.#claimed[index] as Claimed);
+    const claimed = await claim(this.#requests, url);
+    const { base_url, key } = claimed;
+    this.#claimed[index] = claimed;
+    this.#talks[index] = new Conversation(this.#requests, `${base_url}/main/v1`, { key, system });
+    return claimed;
   }
 
-  times(): Side {
-    const timesOf = (kind: Kind): Times => {
-      const parts = this.#parts[kind];
-      return { usual: round(median(parts), 5), mean: round(meanOf(parts), 5) };
-    };
-    return { claim: timesOf('claim'), end: timesOf('end'), call: timesOf('call') };
+  /** Forgets the parts so far. */
+  forget(): void {
+    this.#parts = { claim: [], end: [], call: [] };
+  }
+
+  times(kind: Kind): Times {
+    const parts = this.#parts[kind].toSorted((one, other) => one - other);
+    return { usual: round(parts[Math.floor(parts.length / 4)] ?? 0, 5), mean: round(mean(parts), 5) };
+  }
+
+  async kill(): Promise<void> {
+    await this.#server?.kill();
   }
 }
 
 const system = wordsOf(2000);
 
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** `low` and `high` bound the ratio in 95% of random choices of as many starts, and of as many of their rounds. */
+/** `low` and `high` bound the ratio in 95% of random choices of as many starts. */
 export type Ratio = {
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
-  /** The ratio of all processor time, with the collections of garbage. It needs more rounds to be as certain. */
+  /** The ratio of all processor time. It is less certain, because few parts take much more time than the others. */
   readonly ratio_of_means: number;
 };
 
-/** Returns the median time of this checkout over that of the other one, for each kind of request. */
+/** Returns the median of the starts' ratios between this checkout and the other one, for each kind of request. */
 export function compare(starts: readonly Start[], draws = 2000): Readonly<Record<Kind, Ratio>> {
-  const ratioOf = (pairs: readonly Pair[], of: (side: Side) => number, join = median): number =>
-    join(pairs.map(({ own }) => of(own))) / join(pairs.map(({ other }) => of(other)));
   const toRatio = (kind: Kind): Ratio => {
     const random = createRandom(1);
-    const choose = <Item>(items: readonly Item[]): readonly Item[] =>
-      items.map(() => items[random.int(items.length)] as Item);
-    const ratio = ratioOf(starts.flat(), (side) => side[kind].usual);
+    const ratios = starts.map(({ [kind]: { own, other } }) => own.usual / other.usual);
     const drawn = Array.from({ length: draws }, () =>
-      ratioOf(choose(starts).flatMap(choose), (side) => side[kind].usual),
+      median(ratios.map(() => ratios[random.int(ratios.length)] ?? 0)),
     ).toSorted((left, right) => left - right);
+    const ratio = median(ratios);
     const bound = (share: number): number => drawn[Math.floor(share * draws)] ?? ratio;
-    const ofMeans = ratioOf(starts.flat(), (side) => side[kind].mean, meanOf);
+    const meanOf = (side: 'own' | 'other'): number => mean(starts.map(({ [kind]: times }) => times[side].mean));
+    const ofMeans = meanOf('own') / meanOf('other');
     return { ratio: round(ratio), low: round(bound(0.025)), high: round(bound(0.975)), ratio_of_means: round(ofMeans) };
   };
   return { claim: toRatio('claim'), end: toRatio('end'), call: toRatio('call') };
