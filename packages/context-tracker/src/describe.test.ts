@@ -3,7 +3,7 @@ import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ContextTracker, createContextTracker, type TurnDescription } from './index.js';
+import { type ContextTracker, createContextTracker, packTurns, type TurnDescription } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { createPlayer } from './testing/play.js';
 import { type Operation, programs, runProgram } from './testing/random-agent.js';
@@ -65,6 +65,17 @@ describe.each(families)('%s: who wrote the prompt', (_, chatTokenizer) => {
     };
     const property = fc.property(programs, (program) => {
       expect(describedWith(chatTokenizer.tokenizer, program)).toEqual(describedWith(decoding, program));
+    });
+    fc.assert(property, { numRuns: 30 });
+  });
+
+  test('is packed while the calls are made, as it is packed from the description', () => {
+    const property = fc.property(programs, (program) => {
+      const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
+      runProgram(program, tracker, chatTokenizer, {
+        order: (count) => Array.from({ length: count }, (_none, at) => at),
+      });
+      expect(tracker.packTurns()).toStrictEqual(packTurns(tracker.describe()));
     });
     fc.assert(property, { numRuns: 30 });
   });

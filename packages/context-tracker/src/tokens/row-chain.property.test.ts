@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { packTurns } from '../inspection/packed-turn.js';
 import { describeTurns } from '../turn/describe-turns.js';
 import type { SampledCall } from './sampled-call.js';
 import { RowChain } from './row-chain.js';
@@ -67,6 +68,7 @@ test('a chain gives the same row as all calls together, whenever they are a chai
       numChains += Number(calls.length > 2);
       expect([row]).toStrictEqual(all);
       expect(chain.turns).toStrictEqual(describeTurns(rows, calls));
+      expect(chain.packTurns(5)).toStrictEqual(packTurns(describeTurns(rows, calls), 5));
     }),
     { numRuns: 2000, seed: 1 },
   );
