@@ -12,11 +12,16 @@ export type OnnxSessionOptions = {
   readonly canFuse?: boolean;
   /** Bytes that the model's external tensors refer to, by location. */
   readonly externalData?: readonly { readonly path: string; readonly data: Uint8Array }[];
+  /**
+   * A folder with files that the model's external tensors refer to, by location. The session maps them into memory and
+   * keeps only what it does not pack, so that they take less memory than `externalData`.
+   */
+  readonly externalFolder?: string;
 };
 
 export async function openSession(
   model: Uint8Array,
-  { threads, canFuse = true, externalData }: OnnxSessionOptions,
+  { threads, canFuse = true, externalData, externalFolder }: OnnxSessionOptions,
 ): Promise<InferenceSession> {
   return runtime.InferenceSession.create(model, {
     intraOpNumThreads: threads,
@@ -36,6 +41,7 @@ export async function openSession(
         force_spinning_stop: '1',
         dynamic_block_base: '4',
         intra_op: { spin_duration_us: '20' },
+        ...(externalFolder !== undefined && { model_external_initializers_file_folder_path: externalFolder }),
       },
     },
     ...(externalData === undefined ? {} : { externalData }),

@@ -9,33 +9,11 @@ import type { Graph } from '../training/graph/graph.js';
 import { gemm } from '../training/graph/matmul.js';
 import { reshape } from '../training/graph/reshape.js';
 import type { ElementType, Value } from '../training/graph/value.js';
-import type { FrozenWeights, WeightFormat } from '../training/frozen/frozen-weights.js';
+import type { WeightFormat } from '../training/frozen/frozen-weights.js';
+import { weightLocations } from '../training/frozen/weight-files.js';
 import { blockSize } from '../training/frozen/int8-blocks.js';
 import { parameterOf, type ParameterLayout } from '../training/model/parameter-layout.js';
 import { embeddingName } from '../training/model/sequence-inputs.js';
-
-/** The locations of the external data: one flat buffer each, in the order of the layout. */
-const locations = { floats: 'weights', halves: 'halves', codes: 'codes', scales: 'scales' };
-
-/** Returns the buffers that a session over the graph needs. They may be freed after it is open. */
-export function externalWeights(
-  weights: FrozenWeights,
-): readonly { readonly path: string; readonly data: Uint8Array }[] {
-  const entry = (path: string, { buffer, byteOffset, byteLength }: ArrayBufferView) => ({
-    path,
-    data: new Uint8Array(buffer, byteOffset, byteLength),
-  });
-  if (weights.format === 'float32')
-    return [
-      entry(
-        locations.floats,
-        weights.values instanceof Float32Array ? weights.values : Float32Array.from(weights.values),
-      ),
-    ];
-  const vectors = entry(locations.floats, weights.vectors);
-  if (weights.format === 'float16') return [vectors, entry(locations.halves, weights.halves)];
-  return [vectors, entry(locations.codes, weights.codes), entry(locations.scales, weights.scales)];
-}
 
 export class DecodeWeights {
   readonly #graph: Graph;
@@ -86,11 +64,11 @@ export class DecodeWeights {
     const [numOut = 0, numIn = 0] = shape;
     const numBlocks = (end - start) / blockSize;
     const codes = this.#external(`${key}, codes`, [numOut, numIn / blockSize, blockSize], {
-      content: { location: locations.codes, offset: start, length: end - start },
+      content: { location: weightLocations.codes, offset: start, length: end - start },
       type: 'uint8',
     });
     const scales = this.#external(`${key}, scales`, [numBlocks], {
-      content: { location: locations.scales, offset: (4 * start) / blockSize, length: 4 * numBlocks },
+      content: { location: weightLocations.scales, offset: (4 * start) / blockSize, length: 4 * numBlocks },
     });
     return this.#graph.node(
       'MatMulNBits',
@@ -105,11 +83,11 @@ export class DecodeWeights {
     const { key, shape, start, end } = this.#range(names);
     const isVector = shape.length === 1;
     if (this.#format === 'float16' && !isVector) {
-      const content = { location: locations.halves, offset: 2 * start, length: 2 * (end - start) };
+      const content = { location: weightLocations.halves, offset: 2 * start, length: 2 * (end - start) };
       return toFloat(this.#external(key, shape, { content, type: 'float16' }));
     }
     const first = this.#format === 'float32' ? 0 : this.#layout.decayedLength;
-    const content = { location: locations.floats, offset: 4 * (start - first), length: 4 * (end - start) };
+    const content = { location: weightLocations.floats, offset: 4 * (start - first), length: 4 * (end - start) };
     return this.#external(key, shape, { content });
   }
 

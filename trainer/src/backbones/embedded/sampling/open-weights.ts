@@ -2,6 +2,7 @@
 
 import type { FrozenBase } from '../training/adapter/frozen-base.js';
 import type { OnnxModel } from '../training/onnx-model.js';
+import { WeightFiles } from '../training/frozen/weight-files.js';
 import { tensorsOf } from '../training/parameter-tensors.js';
 import type { OpenWeights } from './embedded-engine.js';
 import type { StepSession, StepSessionFactory } from './step-session.js';
@@ -28,18 +29,35 @@ function openingEachVersion(model: OnnxModel, factory: StepSessionFactory): Weig
 /** Opens one session for all versions. A step changes only the adapter, which is an input of the graph. */
 function openingOnce(model: OnnxModel, base: FrozenBase, factory: StepSessionFactory): WeightsOpener {
   const { layout, parameters } = model;
-  let opened: Promise<StepSession> | undefined;
-  const openSession = async (): Promise<StepSession> => {
+  let opened: Promise<OpenedSession> | undefined;
+  const openSession = async (): Promise<OpenedSession> => {
     try {
-      return await factory.open(base.weights, tensorsOf(layout, parameters));
+      const files = await toFiles(base);
+      const session = await factory.open(files ?? base.weights, tensorsOf(layout, parameters));
+      await (files === base.weights ? files?.unlink() : files?.close());
+      return { session, files };
     } catch (error) {
       opened = undefined;
       throw error;
     }
   };
   const open = async (): Promise<OpenWeights> => {
-    const session = await (opened ??= openSession());
+    const { session } = await (opened ??= openSession());
     return { model: session, policyVersion: model.policyVersion, close: async () => undefined };
   };
-  return { open, close: async () => (await opened)?.close() };
+  const close = async (): Promise<void> => {
+    const { session, files } = (await opened) ?? {};
+    await session?.close();
+    if (files !== base.weights) await files?.close(); // removes what Windows could not remove while it was in use
+  };
+  return { open, close };
+}
+
+type OpenedSession = { readonly session: StepSession; readonly files: WeightFiles | undefined };
+
+/** Returns undefined for weights in single precision, and if no files can be written. */
+async function toFiles({ layout, weights }: FrozenBase): Promise<WeightFiles | undefined> {
+  if (weights instanceof WeightFiles) return weights;
+  if (weights.format === 'float32') return undefined;
+  return WeightFiles.copyOf(layout, weights).catch(() => undefined);
 }

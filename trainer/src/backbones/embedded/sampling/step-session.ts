@@ -11,9 +11,9 @@ import {
   storedBytes,
   type WeightFormat,
 } from '../training/frozen/frozen-weights.js';
+import { externalWeights, WeightFiles } from '../training/frozen/weight-files.js';
 import { embeddingName } from '../training/model/sequence-inputs.js';
 import { decodeGraph } from './decode-graph.js';
-import { externalWeights } from './decode-weights.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './step-model.js';
 
@@ -36,7 +36,7 @@ export class StepSessionFactory implements StepShape {
   readonly #model: Uint8Array;
   readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
   readonly #threads: number;
-  readonly #embedding: Parameter;
+  readonly #embeddingTable: Parameter;
 
   constructor(
     config: ModelConfig,
@@ -55,7 +55,7 @@ export class StepSessionFactory implements StepShape {
     this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKvHeads, headDim: config.headDim };
     this.passCost = (passBytes + storedBytes(layout, options.format ?? 'float32')) / kvBytesPerToken(this.kvShape);
     this.#threads = options.threads;
-    this.#embedding = parameterOf(layout, embeddingName);
+    this.#embeddingTable = parameterOf(layout, embeddingName);
     const { adapter, format, ...graphOptions } = options;
     this.#model = decodeGraph(config, { layout, adapter, format }, graphOptions).encode();
     const { cos, sin } = ropeTables(config, options.contextLength);
@@ -68,14 +68,17 @@ export class StepSessionFactory implements StepShape {
    * each pass reads its tensors again. Embedding rows of weights in
    * fewer bits are read from `weights`.
    */
-  async open(weights: FrozenWeights, adapter: Feeds = {}): Promise<StepSession> {
-    const session = await openSession(this.#model, {
-      threads: this.#threads,
-      externalData: externalWeights(weights),
-    });
-    const embed: Embed | undefined =
-      weights.format === 'float32' ? undefined : (ids) => readMatrixRows(weights, this.#embedding, ids);
+  async open(weights: FrozenWeights | WeightFiles, adapter: Feeds = {}): Promise<StepSession> {
+    const external =
+      weights instanceof WeightFiles ? { externalFolder: weights.folder } : { externalData: externalWeights(weights) };
+    const session = await openSession(this.#model, { threads: this.#threads, ...external });
+    const embed = this.#embedding(weights);
     return new StepSession(session, this, { constantFeeds: { ...this.#rotation, ...adapter }, embed });
+  }
+
+  #embedding(weights: FrozenWeights | WeightFiles): Embed | undefined {
+    if (weights instanceof WeightFiles) return (ids) => weights.embeddingRows(ids);
+    return weights.format === 'float32' ? undefined : (ids) => readMatrixRows(weights, this.#embeddingTable, ids);
   }
 }
 

@@ -16,7 +16,9 @@ import type { ModelFolder } from '../../../model-files/model-folder.js';
 import type { LoraOptions } from '../../lora-options.js';
 import { loadAdapter, readStart, saveAdapter } from './adapter/adapter-checkpoint.js';
 import { adapterForm, noAdapter } from './adapter/adapter-form.js';
-import { readFrozenWeights, storedBytes, type WeightFormat } from './frozen/frozen-weights.js';
+import type { FrozenBase } from './adapter/frozen-base.js';
+import { readFrozenWeights, storedBytes, type ReadPieces, type WeightFormat } from './frozen/frozen-weights.js';
+import { WeightFiles } from './frozen/weight-files.js';
 import { initialAdapter } from './adapter/initial-adapter.js';
 import { namedTensors, readState, writeTrainerState } from './trainer-state.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
@@ -53,11 +55,28 @@ export async function openOnnxModel(options: OpenOnnxModelOptions): Promise<Onnx
     base: {
       adapter: form,
       layout,
-      weights: await readFrozenWeights(layout, format, (parameter, numValues) =>
-        readInPieces(folder, parameter, numValues),
-      ),
+      weights: await storeWeights(layout, format, {
+        read: (parameter, numValues) => readInPieces(folder, parameter, numValues),
+        isTrained: adapter !== undefined,
+      }),
     },
   });
+}
+
+/** A model that is trained reads its weights in each step, so they are in memory. */
+async function storeWeights(
+  layout: ParameterLayout,
+  format: WeightFormat,
+  { read, isTrained }: { readonly read: ReadPieces; readonly isTrained: boolean },
+): Promise<FrozenBase['weights']> {
+  if (!isTrained && format !== 'float32')
+    try {
+      return await WeightFiles.store(layout, format, read);
+    } catch (error) {
+      if (error instanceof BackboneError) throw error;
+      // The disk may be full or read-only. The weights in memory are the same.
+    }
+  return readFrozenWeights(layout, format, read);
 }
 
 /** Counts the weights, and either the buffer into which they are read or the copy of the sampler. */

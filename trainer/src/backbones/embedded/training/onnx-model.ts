@@ -34,6 +34,7 @@ import { TermReports } from './microbatches/term-reports.js';
 import { treesOfPack } from './microbatches/trees-of-pack.js';
 import type { ModelConfig } from './model/model-config.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
+import { WeightFiles } from './frozen/weight-files.js';
 import type { FrozenBase } from './adapter/frozen-base.js';
 import type { FloatArray, OptimizerMemory } from './optimizer/optimizer-memory.js';
 import type { TrainingOutputs } from './microbatches/graph-runner.js';
@@ -182,6 +183,7 @@ export class OnnxModel {
 
   async close(): Promise<void> {
     await this.#inTurn(() => this.#runner.close());
+    if (this.base?.weights instanceof WeightFiles) await this.base.weights.close();
   }
 
   async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

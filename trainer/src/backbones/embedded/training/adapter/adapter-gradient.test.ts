@@ -4,6 +4,7 @@ import { packTrees } from '../../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../../testing/random-samples.js';
 import { OnnxModel } from '../onnx-model.js';
 import { toFloats } from '../frozen/frozen-weights.js';
+import { WeightFiles } from '../frozen/weight-files.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import { plainOptimizer, policyLoss, tinyModel } from '../testing-model.js';
 
@@ -61,7 +62,7 @@ function largestDifference(found: Matrix, expected: Matrix): number {
 /** Returns a model of all weights, into which the adapter is merged. Its reference is the base without the adapter. */
 function merged(adapted: OnnxModel, configJson: object): OnnxModel {
   const { base } = adapted;
-  if (base === undefined) throw new Error('The model has no adapter.');
+  if (base === undefined || base.weights instanceof WeightFiles) throw new Error('The model has no adapter.');
   const original = toFloats(base.layout, base.weights);
   const weights = original.slice();
   for (const module of base.adapter.modules) {

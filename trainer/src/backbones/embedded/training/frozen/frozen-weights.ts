@@ -38,15 +38,17 @@ export type FrozenWeights =
 const pieceLength = 2 ** 20;
 
 /**
- * Reads all parameters and stores them in the format. `read` yields the floats of a parameter in pieces of that many
- * elements, so that the model is never in memory as floats.
+ * Yields the floats of a parameter in pieces of that many elements, so that the model is never in memory as floats.
  */
+export type ReadPieces = (parameter: Parameter, numValues: number) => AsyncIterable<Float32Array>;
+
+/** Reads all parameters and stores them in the format. */
 export async function readFrozenWeights(
   layout: ParameterLayout,
   format: WeightFormat,
-  read: (parameter: Parameter, numValues: number) => AsyncIterable<Float32Array>,
+  read: ReadPieces,
 ): Promise<FrozenWeights> {
-  const { weights, store } = allocate(layout, format);
+  const { weights, store } = allocateWeights(layout, format);
   for (const parameter of layout.parameters) {
     let done = 0;
     for await (const piece of read(parameter, pieceLength)) {
@@ -59,7 +61,7 @@ export async function readFrozenWeights(
 
 /** Stores weights that are in memory, shape [length]. */
 export function toFrozenWeights(layout: ParameterLayout, format: WeightFormat, values: Float32Array): FrozenWeights {
-  const { weights, store } = allocate(layout, format);
+  const { weights, store } = allocateWeights(layout, format);
   for (const parameter of layout.parameters)
     store(parameter, values.subarray(parameter.offset, parameter.offset + parameter.size), 0);
   return weights;
@@ -71,7 +73,8 @@ type Allocated = {
   store(parameter: Parameter, data: Float32Array, done: number): void;
 };
 
-function allocate(layout: ParameterLayout, format: WeightFormat): Allocated {
+/** Returns weights of 0, and what stores others in their place. */
+export function allocateWeights(layout: ParameterLayout, format: WeightFormat): Allocated {
   const { length, decayedLength } = layout;
   if (format === 'float32') {
     const values = new Float32Array(length);

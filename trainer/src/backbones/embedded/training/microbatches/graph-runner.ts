@@ -11,7 +11,8 @@ import {
   scoringGraph,
   trainingGraph,
 } from '../model/training-graph.js';
-import { frozenFeeds, readMatrixRows } from '../frozen/frozen-weights.js';
+import { frozenFeeds, readMatrixRows, type FrozenWeights } from '../frozen/frozen-weights.js';
+import { WeightFiles } from '../frozen/weight-files.js';
 import { tensorsOf, viewOf } from '../parameter-tensors.js';
 import { embeddingName } from '../model/sequence-inputs.js';
 import { openSession, toTensor, type InferenceSession, type Tensor } from '@agentjet/onnx';
@@ -42,17 +43,16 @@ export type GraphRunnerOptions = {
   readonly threads: number;
 };
 
+type FrozenInMemory = { readonly weights: FrozenWeights; readonly feeds: Feeds };
 type Fetches = { readonly [output: string]: Tensor | null };
 
 export class GraphRunner {
   readonly #options: GraphRunnerOptions;
   readonly #sessions = new Map<string, Promise<InferenceSession>>();
-  readonly #frozen: Feeds;
+  #frozen: Promise<FrozenInMemory | undefined> | undefined;
 
   constructor(options: GraphRunnerOptions) {
     this.#options = options;
-    const { base } = options;
-    this.#frozen = base === undefined ? {} : frozenFeeds(base.layout, base.weights);
   }
 
   /** Shape [M]; only a forward pass has it. */
@@ -61,7 +61,7 @@ export class GraphRunner {
     const session = await this.#session(`scoring ${gridKey(grid)}`, () =>
       scoringGraph(grid, { floatType: this.#options.precision }).encode(),
     );
-    const outputs = await run(session, this.#inputs(feeds, parameters));
+    const outputs = await run(session, await this.#inputs(feeds, parameters));
     return floats(outputs['logprobs']);
   }
 
@@ -71,7 +71,7 @@ export class GraphRunner {
     const session = await this.#session(`distributions ${gridKey(grid)}`, () =>
       distributionGraph(grid, { floatType: this.#options.precision }).encode(),
     );
-    const outputs = await run(session, this.#inputs(feeds, parameters));
+    const outputs = await run(session, await this.#inputs(feeds, parameters));
     return floats(outputs['probabilities']);
   }
 
@@ -93,7 +93,7 @@ export class GraphRunner {
     const session = await this.#session(key, () =>
       trainingGraph(grid, form, { floatType: this.#options.precision }).encode(),
     );
-    const outputs = await run(session, this.#inputs(feeds, parameters), this.#fetches(session, gradients));
+    const outputs = await run(session, await this.#inputs(feeds, parameters), this.#fetches(session, gradients));
     if (this.#options.base === undefined) this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
     return {
       loss: Number(outputs['loss']?.data[0]),
@@ -124,15 +124,24 @@ export class GraphRunner {
     return opened;
   }
 
-  #inputs(feeds: Feeds, parameters: FloatArray): Feeds {
-    return { ...feeds, ...this.#embedded(feeds), ...this.#frozen, ...tensorsOf(this.#options.layout, parameters) };
+  async #inputs(feeds: Feeds, parameters: FloatArray): Promise<Feeds> {
+    const frozen = await (this.#frozen ??= this.#readFrozen());
+    const ofFrozen = frozen === undefined ? {} : { ...this.#embedded(feeds, frozen.weights), ...frozen.feeds };
+    return { ...feeds, ...ofFrozen, ...tensorsOf(this.#options.layout, parameters) };
+  }
+
+  async #readFrozen(): Promise<FrozenInMemory | undefined> {
+    const { base } = this.#options;
+    if (base === undefined) return undefined;
+    const weights = base.weights instanceof WeightFiles ? await base.weights.read() : base.weights;
+    return { weights, feeds: frozenFeeds(base.layout, weights) };
   }
 
   /** The graph does not read the embedding rows of stored matrices. They are too few for a conversion of the table. */
-  #embedded({ ids }: Feeds): Feeds {
+  #embedded({ ids }: Feeds, weights: FrozenWeights): Feeds {
     const { base, config } = this.#options;
-    if (base === undefined || base.weights.format === 'float32' || !(ids?.data instanceof Int32Array)) return {};
-    const rows = readMatrixRows(base.weights, parameterOf(base.layout, embeddingName), ids.data);
+    if (base === undefined || weights.format === 'float32' || !(ids?.data instanceof Int32Array)) return {};
+    const rows = readMatrixRows(weights, parameterOf(base.layout, embeddingName), ids.data);
     return { embedded: toTensor(rows, [ids.data.length, config.hiddenSize]) };
   }
 
