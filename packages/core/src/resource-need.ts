@@ -61,6 +61,11 @@ export type ResourceNeed = {
    */
   readonly fullPackBytes: number | null;
   /**
+   * The peak of a model that only samples if its caches of keys and values are as large as they may become. Absent if it
+   * is unknown.
+   */
+  readonly fullCacheBytes?: number;
+  /**
    * Seconds of one step if each answer is as long as the configuration allows. On GPUs this counts training only. Null if nothing
    * is trained, or if the time is unknown.
    */

@@ -121,7 +121,7 @@ export const memoryCases: readonly MemoryCase[] = [
   createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M, loraRank: 16, kl: true }),
   createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M, loraRank: 16, format: 'int8' }),
   createCase('135M', [4, 4, 512, 107, 8], { shape: llama135M, trains: false }),
-  createCase('135M', [4, 4, 512, 107, 8], { shape: llama135M, trains: false, format: 'int8' }),
+  createCase('135M', [4, 4, 512, 107, 107], { shape: llama135M, trains: false, format: 'int8' }),
   createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M }),
   createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M }),
   createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M, loraRank: 16 }),

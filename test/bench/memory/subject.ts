@@ -20,14 +20,32 @@ function randomIds({ random, vocabSize }: Workload, length: number): readonly nu
 /**
  * Makes answers that share their prompt, as a group of episodes does. Without sharing, each answer has its own prompt.
  */
-function createSamples(workload: Workload): Sample[] {
+function createGroup(workload: Workload, { episodes, promptTokens, answerTokens }: Group): (readonly number[])[] {
+  const prompt = randomIds(workload, promptTokens);
+  return Array.from({ length: episodes }, () => [...prompt, ...randomIds(workload, answerTokens)]);
+}
+
+type Group = Pick<MemoryCase, 'episodes' | 'promptTokens' | 'answerTokens'>;
+
+/** The sizes of the trees of the last step, as shares of the largest. */
+const shares = Array.from({ length: 10 }, (_, index) => 0.87 ** index);
+
+/**
+ * Makes the trees of a step. Those of the last step have many sizes, because layers are kept for the backward pass of a
+ * small tree, and those of a large tree are computed again.
+ */
+function createSamples(workload: Workload, isLast: boolean): Sample[] {
   const { groups, episodes, promptTokens, answerTokens } = workload;
-  return Array.from({ length: groups }, () => {
-    const prompt = randomIds(workload, promptTokens);
-    return Array.from({ length: episodes }, () => [...prompt, ...randomIds(workload, answerTokens)]);
-  })
-    .flat()
-    .map((ids, index) => toSample(ids, index, promptTokens));
+  const wanted: readonly Group[] = isLast
+    ? shares.map((share) => ({
+        episodes,
+        promptTokens: Math.ceil(share * promptTokens),
+        answerTokens: Math.ceil(share * answerTokens),
+      }))
+    : Array.from({ length: groups }, () => workload);
+  return wanted
+    .flatMap((group) => createGroup(workload, group).map((ids) => ({ ids, promptTokens: group.promptTokens })))
+    .map(({ ids, promptTokens: ofPrompt }, index) => toSample(ids, index, ofPrompt));
 }
 
 function toSample(ids: readonly number[], index: number, promptTokens: number): Sample {
@@ -65,7 +83,8 @@ const backbone = await createOnnxBackbone({
   ...(loraRank > 0 && { lora: { rank: loraRank } }),
 });
 say('open', startedAt);
-for (let step = 0; step < (trains ? 3 : 1); step++) {
+const numSteps = trains ? 3 : 1;
+for (let step = 0; step < numSteps; step++) {
   startedAt = performance.now();
   const prompts = Array.from({ length: groups }, () => Int32Array.from(randomIds(workload, promptTokens)));
   await Promise.all(
@@ -79,7 +98,8 @@ for (let step = 0; step < (trains ? 3 : 1); step++) {
   say('sample', startedAt);
   if (!trains) continue;
   startedAt = performance.now();
-  const { packs } = packTrees(createSamples(workload), { maxPackTokens: memoryCase.packTokens });
+  const samples = createSamples(workload, step === numSteps - 1);
+  const { packs } = packTrees(samples, { maxPackTokens: memoryCase.packTokens });
   const metrics = await backbone.trainStep({
     packs,
     loss: {

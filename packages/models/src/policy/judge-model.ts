@@ -173,7 +173,13 @@ function checkVerdict(
   { config, trains, policy, override = 'model.memory_check=warn', onNotice }: CheckOptions,
 ): void {
   const { need, neededBytes, available, fits } = verdict;
-  if (available === null || fits !== false) return;
+  if (available === null) return;
+  const { fullCacheBytes = 0 } = need;
+  if (fits === true && fullCacheBytes > available.bytes)
+    onNotice(
+      `${config.model.path} needs about ${formatBytes(neededBytes)} of memory, but up to ${formatBytes(fullCacheBytes)} with many long calls at a time. ${formatBytes(available.bytes)} are available ${describePlace(need.place, available)}.`,
+    );
+  if (fits !== false) return;
   const doing = trains ? 'To train' : 'To open';
   const ways = waysOut(verdict, config, trains).map((way) => `\n  - ${way}`);
   const message =

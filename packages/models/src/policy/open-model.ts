@@ -58,6 +58,9 @@ const composition = composeConfig({
   backbones: [embedded],
 });
 
+/** The forecast of memory counts this many calls at a time, of this many tokens each. */
+const [callsAtOnce, tokensOfCall] = [4, 1024];
+
 /** Rejects with BackboneError (`bad_model_files`, `unsupported_model`), or with ConfigError for an option. */
 export async function openModel(modelDir: string, options: FrozenModelOptions): Promise<OpenModel> {
   const {
@@ -90,11 +93,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     ...(tools !== undefined && { tools }),
     ...(toolCalls !== undefined && { toolCalls }),
   };
-  const half = Math.floor(maxModelLen / 2);
+  const half = Math.floor(Math.min(maxModelLen, tokensOfCall) / 2);
   const config = composition.create({
     model: { path: modelDir, memoryCheck, ...kwargs },
-    data: { maxPromptLength: half, maxResponseLength: half }, // limits of training samples, which are not made here
-    rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
+    // These limits of training samples, which are not made here, only set the forecast of memory.
+    data: { trainBatchSize: callsAtOnce, maxPromptLength: half, maxResponseLength: half },
+    rollout: { numRepeat: 1, temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
     onnx: { numThreads, frozenWeights },
   });
   // This module is imported late, because it loads the trainer and everything that runs episodes.

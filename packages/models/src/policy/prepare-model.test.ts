@@ -85,7 +85,7 @@ describe('a model of 0.5B on a machine of 24 GiB', () => {
 
   it('needs less than its limits say if the episodes are shorter', async () => {
     const { summary = '', forecast } = await prepare(lake());
-    const short = forecast?.({ longestSample: 100, episodeTokens: 80, answerTokens: 20 }) ?? '';
+    const short = forecast?.({ longestSample: 100, episodeTokens: 60, answerTokens: 5 }) ?? '';
     const gib = (words: string): number => Number(/about ([\d.]+) GiB/.exec(words)?.[1]);
     expect(gib(short)).toBeLessThan(gib(summary));
     const sampling = await prepareModel(lake(), onnx, { emit: () => undefined, trains: false, memory });
@@ -123,6 +123,28 @@ it('an adapter of a model of 0.5B trains in far less memory than the model', asy
   const adapted = { ...lake(640), lora: { ...lake().lora, ...lora } };
   const { trainsAdapter } = await prepareModel(adapted, onnx, { emit: () => undefined, trains: true, memory: small });
   expect(trainsAdapter).toBe(true);
+});
+
+it('a model that only answers is let in with a notice if full caches would not fit', async () => {
+  const told: JobEvent[] = [];
+  const emit = (event: JobEvent): void => void told.push(event);
+  const few = createConfig({
+    model: { path: model },
+    data: { trainBatchSize: 1, maxPromptLength: 128, maxResponseLength: 128 },
+    rollout: { numRepeat: 1 },
+    onnx: { frozenWeights: 'int8' },
+  });
+  const { summary = '' } = await prepareModel(few, onnx, { emit, trains: false, memory });
+  expect(told).toEqual([]);
+  const needed = Number(/up to about ([\d.]+) GiB/.exec(summary)?.[1]);
+  const scarce = { ...memory, bytes: (needed + 0.1) * 2 ** 30 };
+  await prepareModel(few, onnx, { emit, trains: false, memory: scarce });
+  expect(told).toEqual([
+    {
+      type: 'notice',
+      message: expect.stringMatching(/of memory, but up to [\d.]+ GiB with many long calls at a time/),
+    },
+  ]);
 });
 
 it('a model that only answers is refused with ways out that its command takes', async () => {

@@ -60,7 +60,7 @@ describe('two models that fit one by one, but not together', () => {
   });
 
   it('are let in with what the refusal says of the larger one', async () => {
-    const nearly = 40 * gib;
+    const nearly = 36 * gib;
     const message = await prepare(nearly, policy('planner', cut(512)), policy('worker', small));
     expect(message).toContain('Ways out, for worker (keys of swarm.policies.worker):');
     const packTokens = Number(/max_pack_tokens=(\d+)/.exec(message)?.[1]);

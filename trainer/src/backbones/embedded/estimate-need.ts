@@ -23,7 +23,7 @@ import { parameterLayout } from './training/model/parameter-layout.js';
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** The memory of Node, ONNX Runtime and an agent's framework. */
-const processBytes = 240 * mebibyte;
+const processBytes = 260 * mebibyte;
 /** A checkpoint has the weights and both moments in single precision. */
 const checkpointCopies = 3;
 /** The memory of the thread that a second model needs. With nano, 31 MiB were measured. */
@@ -34,24 +34,26 @@ const threadBytes = 40 * mebibyte;
  */
 const logitCopies = { training: 5.5, scoring: 2 };
 /** The number of such copies of one chunk, over a head that takes no gradient. */
-const chunkCopies = { training: 8, scoring: 3 };
+const chunkCopies = { training: 8, scoring: 2 };
 /**
  * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
- * also read a path.
+ * also read a path and all weights are trained.
  */
-const scoreCopies = { inRows: 3, withPaths: 5 };
+const scoreCopies = { inRows: 3, withPaths: 5, adapter: 3, scoring: 2 };
+/** The factor for values of layers under an adapter, from gaps between them in the memory of ONNX Runtime. */
+const adapterGaps = 1.12;
 /**
- * The temporary memory for opening a sampling session, as a share of the weights. It includes the buffer into which the
- * weights are read.
+ * The temporary memory for opening a sampling session in single precision, as a share of the weights. It includes the
+ * buffer into which the weights are read.
  */
 const openingShare = 1.7;
-/** The session's copy of weights in int8, with the sums of its blocks, as a share of the weights. */
-const int8Copies = 1.15;
+/** The session's copy of weights in int8, with the sums and scales of its blocks, as a share of the weights. */
+const int8Copies = 1.28;
 /**
  * Arrays of the adapter's size: A and B, the gradients of a step and a micro-batch, two moments, and the gradients that
- * ONNX Runtime returned. Node frees the latter late. The number is measured with 135M parameters.
+ * ONNX Runtime returned. Node frees the latter late.
  */
-const adapterCopies = 18;
+const adapterCopies = 8;
 /** The factor for a cache that grows: it is copied before the old one is freed. */
 const cacheGrowth = 1.6;
 /**
@@ -81,22 +83,27 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
     trained,
     isAdapter,
     format,
+    isInFiles: !trains && format !== 'float32',
   };
   const { longestSample, usualSample, treeTokens, packTokens } = workload;
   const expected = largest([
     trainingParts(job, { size: longestSample, depth: longestSample }),
     trainingParts(job, { size: treeTokens, depth: usualSample }),
   ]);
+  const fullPack = sumParts(trainingParts(job, { size: packTokens, depth: longestSample }));
   const given = Number(section['numThreads'] ?? 0);
   const threads = given > 0 ? given : Math.min(8, cores);
-  const rates = { ...ratesOfCore, cores: threads, isAdapter };
+  const { isKept } = largestGrid(job, { size: treeTokens, depth: usualSample });
+  const rates = { ...ratesOfCore, cores: threads, isAdapter, isRecomputed: !isKept };
   const seconds = trains ? stepSecondsOnCpu(shape, workload, rates) : { stepSeconds: null };
   return {
     numParameters: shape.numParameters,
     place: 'host',
-    parts: trains ? expected : samplingParts(job),
+    parts: trains ? expected : samplingParts(job, cacheBytes(job)),
     ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * trained }),
-    fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
+    // A full pack of shorter samples may need a little more, because it is laid out in other rows.
+    fullPackBytes: trains ? Math.max(sumParts(expected), fullPack) : null,
+    ...(!trains && { fullCacheBytes: sumParts(samplingParts(job, fullCacheBytes(job))) }),
     ...withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher.shape, teacher.workload, rates) : 0),
   };
 }
@@ -127,9 +134,13 @@ type Job = {
   readonly isAdapter: boolean;
   /** How the weights that no step changes are stored. */
   readonly format: WeightFormat;
+  /** Whether the weights are in files. Then only the embedding is in memory. */
+  readonly isInFiles: boolean;
 };
 
-type Teacher = Pick<Job, 'config' | 'shape' | 'workload' | 'isAdapter' | 'format'>;
+type Model = Pick<Job, 'config' | 'workload' | 'isAdapter' | 'format'>;
+
+type Teacher = Model & Pick<Job, 'shape'>;
 
 function formatOf(value: unknown): WeightFormat {
   return value === 'int8' || value === 'float16' ? value : 'float32';
@@ -139,8 +150,14 @@ function formatOf(value: unknown): WeightFormat {
  * Counts the weights, and the session's own packed copy. In single precision, the session also has a tied embedding once
  * more as a table. It converts weights in float16 to floats, and it keeps those in int8.
  */
-function openParts({ shape: { numParameters, headParameters }, config, format }: Job): readonly MemoryPart[] {
+function openParts({
+  shape: { numParameters, headParameters },
+  config,
+  format,
+  isInFiles,
+}: Job): readonly MemoryPart[] {
   const stored = storedBytes(parameterLayout(config), format);
+  const table = config.vocabSize * config.hiddenSize;
   const copies = {
     float32: (numParameters + headParameters) * bytesPerFloat,
     float16: numParameters * bytesPerFloat,
@@ -148,28 +165,30 @@ function openParts({ shape: { numParameters, headParameters }, config, format }:
   }[format];
   return [
     { name: 'process', bytes: processBytes, sharedBytes: processBytes - threadBytes },
-    { name: 'weights', bytes: stored },
+    { name: 'weights', bytes: isInFiles ? storedBytes({ length: table, decayedLength: table }, format) : stored },
     { name: 'sampling copies', bytes: copies },
   ];
 }
 
-/** Returns the temporary memory for opening a sampling session. Stored weights are read in pieces. */
+/**
+ * Returns the temporary memory for opening a sampling session. Stored weights are mapped from files and packed one by
+ * one; those in float16 are converted to floats first. The embedding is the largest of them.
+ */
 function openingBytes({ shape, config, format }: Job): number {
   if (format === 'float32') return openingShare * shape.numParameters * bytesPerFloat;
-  return storedBytes(parameterLayout(config), format);
+  const bytesPerWeight = { int8: 1, float16: 2 + bytesPerFloat }[format];
+  return config.vocabSize * config.hiddenSize * bytesPerWeight;
 }
 
 /**
  * Returns the parts of a model that samples. The memory for opening is freed before the first call, so only the larger
  * of cache and opening counts.
  */
-function samplingParts(job: Job): readonly MemoryPart[] {
-  const cache = cacheBytes(job);
-  const opening = openingBytes(job);
+function samplingParts(job: Job, cache: number): readonly MemoryPart[] {
   return [
     ...openParts(job),
     { name: 'keys and values', bytes: cache },
-    { name: 'opening', bytes: Math.max(0, opening - cache) },
+    { name: 'opening', bytes: Math.max(0, openingBytes(job) - cache) },
   ];
 }
 
@@ -219,33 +238,81 @@ function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   ];
 }
 
+/** The largest micro-batch of a step. */
+type Grid = ReturnType<typeof gridOfTree> & {
+  readonly numTokens: number;
+  /** The number of its tokens that are trained. */
+  readonly numTrained: number;
+  /** Whether its layers are kept for the backward pass. Those of a larger micro-batch are computed again. */
+  readonly isKept: boolean;
+};
+
+function largestGrid({ config, workload, isAdapter }: Model, { size, depth }: LargestTree): Grid {
+  const { promptTokens, tasks } = workload;
+  const limits = microbatchLimits(config, { isAdapter });
+  const grid = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
+  const perTree = grid.numRows * grid.rowLength;
+  const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(grid.numKeys) / perTree), tasks));
+  const numTokens = numTrees * perTree;
+  return {
+    ...grid,
+    numTokens,
+    numTrained: numTrees * Math.max(1, size - promptTokens),
+    isKept: numTokens <= limits.maxKeptTokens(grid.numKeys),
+  };
+}
+
+/** Returns the grid of the largest tree up to this one whose layers are kept. */
+function largestKeptGrid(model: Model, { size, depth }: LargestTree): Grid {
+  let [low, high] = [1, size];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (largestGrid(model, { size: middle, depth }).isKept) low = middle;
+    else high = middle - 1;
+  }
+  return largestGrid(model, { size: low, depth });
+}
+
 /**
  * Counts memory as microbatchLimits does, but with logits only for the trained tokens. Scoring keeps no values for a
- * gradient.
+ * gradient. A step with a tree whose layers are computed again may also have smaller trees, whose layers are kept. Two
+ * sessions train these trees, and each keeps the memory of its largest one. In full training, the parts of the weights
+ * leave room for the smaller of the two, as measured. A larger tree never needs less than a smaller one.
  */
-function activationBytes(
-  job: Pick<Job, 'config' | 'workload' | 'isAdapter' | 'format'>,
-  { size, depth }: LargestTree,
-): { readonly training: number; readonly scoring: number } {
-  const { config, workload, isAdapter, format } = job;
-  const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;
-  const limits = microbatchLimits(config, { isAdapter });
-  const { promptTokens, tasks } = workload;
-  const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
-  const perTree = numRows * rowLength;
-  const scores = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
-  const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(numKeys) / perTree), tasks));
-  const perLayer = 10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
-  const copies = isAdapter ? chunkCopies : logitCopies;
-  const logits = (Math.max(1, size - promptTokens) * vocabSize) / (isAdapter ? headChunks(config) : 1);
-  // A head that is stored in fewer bits is converted for its products.
-  const head = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
-  const bytesOf = (perToken: number, numCopies: number): number =>
-    head + bytesPerFloat * numTrees * (perTree * perToken + numCopies * logits);
+function activationBytes(model: Model, tree: LargestTree): { readonly training: number; readonly scoring: number } {
+  const grid = largestGrid(model, tree);
+  const { numTokens, numTrained, numKeys } = grid;
+  const { numLayers, hiddenSize, numHeads } = model.config;
+  const copies = model.isAdapter ? chunkCopies : logitCopies;
+  const kept = grid.isKept ? grid : largestKeptGrid(model, tree);
+  const ofKept =
+    layerBytes(model, kept, numLayers) + headBytes(model, copies.training, Math.min(numTrained, kept.numTokens));
+  // The logits are freed before the first layer is computed again.
+  const largestPart = Math.max(layerBytes(model, grid, 1), headBytes(model, copies.training, numTrained));
+  const ofRecomputed = grid.isKept ? 0 : bytesPerFloat * numTokens * numLayers * hiddenSize + largestPart;
+  const forward = numTokens * (valuesPerToken(model) + scoreCopies.scoring * numHeads * numKeys);
   return {
-    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + scores) * numKeys, copies.training),
-    scoring: bytesOf(perLayer + 3 * numHeads * numKeys, copies.scoring),
+    training: model.isAdapter ? ofKept + ofRecomputed : Math.max(ofKept, ofRecomputed),
+    scoring: bytesPerFloat * forward + headBytes(model, copies.scoring, numTrained),
   };
+}
+
+const valuesPerToken = ({ config: { hiddenSize, numHeads, headDim, intermediateSize } }: Model): number =>
+  10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
+
+/** Returns the bytes of that many layers, with their probabilities and gradients. */
+function layerBytes(model: Model, { numRows, numKeys, numTokens }: Grid, numLayers: number): number {
+  const ofWhole = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
+  const [scores, gaps] = model.isAdapter ? [scoreCopies.adapter, adapterGaps] : [ofWhole, 1];
+  const perToken = numLayers * valuesPerToken(model) + model.config.numHeads * (numLayers + scores) * numKeys;
+  return gaps * bytesPerFloat * numTokens * perToken;
+}
+
+/** Returns the bytes of that many copies of logits. A head that is stored in fewer bits is converted for its products. */
+function headBytes({ config, format, isAdapter }: Model, numCopies: number, numTrained: number): number {
+  const { vocabSize, hiddenSize } = config;
+  const converted = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
+  return converted + (bytesPerFloat * numCopies * numTrained * vocabSize) / (isAdapter ? headChunks(config) : 1);
 }
 
 function cacheBytes({ config, shape, workload }: Job): number {
@@ -257,4 +324,10 @@ function cacheBytes({ config, shape, workload }: Job): number {
   const prefixes =
     (Math.ceil((atOnce / episodes) * tasks) * promptTokens + atOnce * (longestSample - promptTokens)) * perToken;
   return cacheGrowth * rows + Math.min(maxPrefixCacheBytes, prefixes);
+}
+
+/** The memory of caches that have grown to their limits. */
+function fullCacheBytes({ shape }: Job): number {
+  const { maxKvBytes, maxPrefixCacheBytes } = resolveEngineLimits({}, shape.numParameters);
+  return cacheGrowth * maxKvBytes + maxPrefixCacheBytes;
 }

@@ -12,6 +12,8 @@ export type CpuRates = {
   readonly cores: number;
   /** Whether only an adapter is trained. Defaults to false. */
   readonly isAdapter?: boolean;
+  /** Whether the backward pass computes each layer again. Defaults to false. */
+  readonly isRecomputed?: boolean;
 };
 
 const bytesPerFloat = 4;
@@ -23,7 +25,7 @@ const bytesPerFloat = 4;
 export function stepSecondsOnCpu(
   { activeParameters, headParameters, numLayers, queryWidth, numParameters }: ModelShape,
   { tasks, promptTokens, episodes, episodesAtOnce, answerTokens, longestSample }: Workload,
-  { samplingFlops, trainingFlops, bytesPerSecond, cores, isAdapter = false }: CpuRates,
+  { samplingFlops, trainingFlops, bytesPerSecond, cores, isAdapter = false, isRecomputed = false }: CpuRates,
 ): Required<Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds'>> {
   const [prompts, answers] = [tasks * promptTokens, episodes * answerTokens];
   const passes = Math.ceil(episodes / episodesAtOnce) * answerTokens;
@@ -33,7 +35,8 @@ export function stepSecondsOnCpu(
     { prompts, answers, longestSample },
   );
   // Training computes three products with each matrix. If the matrix is frozen, its gradient, the third, is not needed.
-  const trainingSeconds = ((isAdapter ? 2 : 3) * forward) / (trainingFlops * cores);
+  const numProducts = (isAdapter ? 2 : 3) + (isRecomputed ? 1 : 0);
+  const trainingSeconds = (numProducts * forward) / (trainingFlops * cores);
   return { stepSeconds: reading + forward / (samplingFlops * cores) + trainingSeconds, trainingSeconds };
 }
 

@@ -1,6 +1,7 @@
 /** Opens the present weights of a model for sampling. */
 
 import type { FrozenBase } from '../training/adapter/frozen-base.js';
+import type { ParameterLayout } from '../training/model/parameter-layout.js';
 import type { OnnxModel } from '../training/onnx-model.js';
 import { WeightFiles } from '../training/frozen/weight-files.js';
 import { tensorsOf } from '../training/parameter-tensors.js';
@@ -28,36 +29,42 @@ function openingEachVersion(model: OnnxModel, factory: StepSessionFactory): Weig
 
 /** Opens one session for all versions. A step changes only the adapter, which is an input of the graph. */
 function openingOnce(model: OnnxModel, base: FrozenBase, factory: StepSessionFactory): WeightsOpener {
-  const { layout, parameters } = model;
   let opened: Promise<OpenedSession> | undefined;
-  const openSession = async (): Promise<OpenedSession> => {
-    try {
-      const files = await toFiles(base);
-      const session = await factory.open(files ?? base.weights, tensorsOf(layout, parameters));
-      await (files === base.weights ? files?.unlink() : files?.close());
-      return { session, files };
-    } catch (error) {
+  const open = async (): Promise<OpenWeights> => {
+    opened ??= openSession(model, base, factory);
+    const { session } = await opened.catch((error: unknown) => {
       opened = undefined;
       throw error;
-    }
-  };
-  const open = async (): Promise<OpenWeights> => {
-    const { session } = await (opened ??= openSession());
+    });
     return { model: session, policyVersion: model.policyVersion, close: async () => undefined };
   };
   const close = async (): Promise<void> => {
-    const { session, files } = (await opened) ?? {};
+    const { session, copy } = (await opened) ?? {};
     await session?.close();
-    if (files !== base.weights) await files?.close(); // removes what Windows could not remove while it was in use
+    await copy?.close(); // removes what Windows could not remove while it was in use
   };
   return { open, close };
 }
 
-type OpenedSession = { readonly session: StepSession; readonly files: WeightFiles | undefined };
+type OpenedSession = { readonly session: StepSession; readonly copy: WeightFiles | undefined };
 
-/** Returns undefined for weights in single precision, and if no files can be written. */
-async function toFiles({ layout, weights }: FrozenBase): Promise<WeightFiles | undefined> {
-  if (weights instanceof WeightFiles) return weights;
-  if (weights.format === 'float32') return undefined;
+async function openSession(
+  { layout, parameters }: OnnxModel,
+  { layout: baseLayout, weights }: FrozenBase,
+  factory: StepSessionFactory,
+): Promise<OpenedSession> {
+  const copy = await copyToFiles(baseLayout, weights);
+  try {
+    const session = await factory.open(copy ?? weights, tensorsOf(layout, parameters));
+    if (weights instanceof WeightFiles) await weights.unlink();
+    return { session, copy };
+  } finally {
+    await copy?.close();
+  }
+}
+
+/** Returns undefined if the weights are in files already or in single precision, or if no files can be written. */
+async function copyToFiles(layout: ParameterLayout, weights: FrozenBase['weights']): Promise<WeightFiles | undefined> {
+  if (weights instanceof WeightFiles || weights.format === 'float32') return undefined;
   return WeightFiles.copyOf(layout, weights).catch(() => undefined);
 }

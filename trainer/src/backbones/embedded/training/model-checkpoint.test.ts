@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, createRandom } from '@agentjet/core';
 import type { TrainBatch } from '@agentjet/core';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readModelFolder, writeModelFolder } from '../../../model-files/model-folder.js';
 import { packTrees } from '../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../testing/random-samples.js';
 import type { LoraOptions } from '../../lora-options.js';
 import { exportModel } from '../../../model-files/export-model.js';
 import { readTensorEntries } from '../../../model-files/safetensors.js';
+import { WeightFiles } from './frozen/weight-files.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel, type OpenOnnxModelOptions } from './model-checkpoint.js';
 import { initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
@@ -218,4 +219,22 @@ test('a model that does not fit into memory is refused before it is read', async
   expect(await problemOf(open())).toMatch(
     /unsupported_model: .* has 8796\d+ parameters and needs 65536\.\d GiB of memory/,
   );
+});
+
+test('a model that only answers is in files, or in memory if none can be written, and scores the same', async () => {
+  const even = path.join(root, 'even');
+  await writeRandomModel(even, { ...tinyConfigJson, hidden_size: 32, intermediate_size: 64, head_dim: 8 });
+  const score = async (): Promise<{ readonly isInFiles: boolean; readonly logprobs: readonly Float32Array[] }> => {
+    const model = await openOnnxModel({ modelDir: even, optimizer, threads: 1, frozenWeights: 'int8' });
+    const logprobs = await model.logprobs([{ ids: Int32Array.of(1, 5, 3, 9, 2) }]);
+    await model.close();
+    return { isInFiles: model.base?.weights instanceof WeightFiles, logprobs };
+  };
+  const ofFiles = await score();
+  for (const name of ['TMPDIR', 'TEMP']) vi.stubEnv(name, path.join(root, 'missing'));
+  try {
+    expect([ofFiles.isInFiles, await score()]).toEqual([true, { isInFiles: false, logprobs: ofFiles.logprobs }]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });

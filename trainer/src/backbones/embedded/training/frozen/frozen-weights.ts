@@ -204,7 +204,10 @@ export function toFloats({ length, decayedLength }: ParameterLayout, weights: Fr
 }
 
 /** The bytes that the weights take. */
-export function storedBytes({ length, decayedLength }: ParameterLayout, format: WeightFormat): number {
+export function storedBytes(
+  { length, decayedLength }: Pick<ParameterLayout, 'length' | 'decayedLength'>,
+  format: WeightFormat,
+): number {
   const bytesPerWeight = { float32: 4, float16: 2, int8: 1 + 4 / blockSize }[format];
   return bytesPerWeight * decayedLength + 4 * (length - decayedLength);
 }

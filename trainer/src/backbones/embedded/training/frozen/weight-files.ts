@@ -53,7 +53,7 @@ export class WeightFiles {
   readonly folder: string;
   readonly #layout: ParameterLayout;
   readonly #files: Files;
-  readonly #embedding: Embedding;
+  #embedding: Embedding;
 
   private constructor(
     { format, layout }: { readonly format: WeightFiles['format']; readonly layout: ParameterLayout },
@@ -99,10 +99,11 @@ export class WeightFiles {
     return readMatrixRows(this.#embedding.weights, this.#embedding.parameter, ids);
   }
 
-  /** Reads all weights into memory. */
+  /** Reads all weights into memory. The embedding is then in memory only once. */
   async read(): Promise<FrozenWeights> {
     const { weights } = allocateWeights(this.#layout, this.format);
     for (const { path: location, data } of externalWeights(weights)) await readAll(this.#files.get(location), data);
+    this.#embedding = { weights, parameter: parameterOf(this.#layout, embeddingName) };
     return weights;
   }
 
