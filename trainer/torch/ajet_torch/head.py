@@ -79,11 +79,26 @@ def _fused(function: Callable[..., Any], options: HeadOptions) -> Callable[..., 
 
 def _statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
     """Uses one fused pass, if possible, instead of the two passes of the compiler."""
-    if options.compiled and logits_UV.is_cuda and logits_UV.dtype != torch.float64 and has_triton():
+    if _has_kernels(logits_UV, options):
         from .head_kernels import row_statistics
 
         return row_statistics(logits_UV, inverse_temperature)
     return _fused(logits_statistics, options)(_any_number_of_rows(logits_UV), inverse_temperature)
+
+
+def _write_gradient_(logits_UV: torch.Tensor, rows: tuple[torch.Tensor, ...], inverse_temperature: Inverse, options: HeadOptions) -> None:
+    """`rows` are the log-sum-exps, the entropies and the gradients of both."""
+    lse, entropy, *grads = rows
+    if _has_kernels(logits_UV, options):
+        from .head_kernels import write_gradient_
+
+        return write_gradient_(logits_UV, lse, entropy, (grads[0], grads[1]), inverse_temperature)
+    lse, entropy, *grads = (_any_number_of_rows(values) for values in rows)
+    _fused(to_logits_gradient_, options)(_any_number_of_rows(logits_UV), lse, entropy, tuple(grads), inverse_temperature)
+
+
+def _has_kernels(logits_UV: torch.Tensor, options: HeadOptions) -> bool:
+    return options.compiled and logits_UV.is_cuda and logits_UV.dtype != torch.float64 and has_triton()
 
 
 @dataclass(frozen=True)
@@ -134,11 +149,11 @@ class _HeadLogprobs(torch.autograd.Function):
         grad_weight = None if ctx.keep else torch.zeros_like(weight_VD, dtype=torch.promote_types(weight_VD.dtype, torch.float32))
         for start, stop in _chunks(len(lse_U), ctx.chunk):
             rows, inside = slice(start, stop), ctx.pairs.within(start, stop)
-            logits = _any_number_of_rows(ctx.kept if ctx.keep else _logits(hidden_UD, weight_VD, (start, stop), ctx.sets))
+            logits = ctx.kept if ctx.keep else _logits(hidden_UD, weight_VD, (start, stop), ctx.sets)
             index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
             own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
-            lse, entropy, *own_grads = (_any_number_of_rows(values[rows]) for values in (lse_U, entropy_U, *grads))
-            _fused(to_logits_gradient_, ctx.options)(logits, lse, entropy, tuple(own_grads), _of_rows(ctx.inverse_temperature, rows))
+            of_rows = tuple(values[rows] for values in (lse_U, entropy_U, *grads))
+            _write_gradient_(logits, of_rows, _of_rows(ctx.inverse_temperature, rows), ctx.options)
             logits[index] = own.to(logits.dtype)
             grad_hidden[rows] = logits @ weight_VD
             part = logits.T @ hidden_UD[rows]

@@ -1,5 +1,5 @@
-"""Computes log-sum-exp and entropy of each row of logits in one pass over them. `TRITON_INTERPRET=1` runs this on a
-CPU."""
+"""Computes log-sum-exp and entropy of each row of logits in one pass over them, and the gradient in another.
+`TRITON_INTERPRET=1` runs this on a CPU."""
 
 from __future__ import annotations
 
@@ -43,3 +43,27 @@ def row_statistics(logits_UV: torch.Tensor, inverse_temperature: float | torch.T
         by_row = isinstance(inverse_temperature, torch.Tensor)
         statistics_kernel[(num_rows,)](logits_UV, inverse_temperature if by_row else lse, 0.0 if by_row else float(inverse_temperature), lse, entropy, columns, by_row, BLOCK, num_warps=WARPS)
     return lse, entropy
+
+
+@triton.jit
+def gradient_kernel(logits, lse, entropy, grad_row, grad_entropy, inverses, inverse, columns, BY_ROW: tl.constexpr, BLOCK: tl.constexpr):
+    """Overwrites a block of a row of logits with its gradient."""
+    row = tl.program_id(0).to(tl.int64)
+    scale = tl.load(inverses + row).to(tl.float32) if BY_ROW else inverse
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < columns
+    x = tl.load(logits + row * columns + at, mask=inside, other=0.0).to(tl.float32)
+    logprob = x * scale - tl.load(lse + row)
+    inner = tl.load(grad_row + row) + tl.load(grad_entropy + row) * (logprob + tl.load(entropy + row))
+    tl.store(logits + row * columns + at, (-scale * tl.exp(logprob) * inner).to(logits.dtype.element_ty), mask=inside)
+
+
+def write_gradient_(logits_UV: torch.Tensor, lse_U: torch.Tensor, entropy_U: torch.Tensor, grads: tuple[torch.Tensor, torch.Tensor], inverse_temperature: float | torch.Tensor) -> None:
+    """Does what head.to_logits_gradient_ does, for contiguous logits of at most 32 bits."""
+    num_rows, columns = logits_UV.shape
+    if num_rows:
+        by_row = isinstance(inverse_temperature, torch.Tensor)
+        grad_row, grad_entropy = (each.float().contiguous() for each in grads)
+        gradient_kernel[(num_rows, triton.cdiv(columns, BLOCK))](
+            logits_UV, lse_U, entropy_U, grad_row, grad_entropy, inverse_temperature if by_row else lse_U, 0.0 if by_row else float(inverse_temperature), columns, by_row, BLOCK, num_warps=WARPS,
+        )

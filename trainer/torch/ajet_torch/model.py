@@ -75,6 +75,13 @@ def choose_device(name: str, local_rank: int) -> torch.device:
     return torch.device("cuda", local_rank)
 
 
+def prepare_device(device: torch.device) -> None:
+    """Makes the device the present one and allows TF32. Compiled code is kept for one setting of TF32."""
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        torch.backends.cuda.matmul.allow_tf32 = True
+
+
 def choose_dtype(name: str, device: torch.device) -> torch.dtype:
     if name != "auto":
         return DTYPES[name]
@@ -232,5 +239,5 @@ def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.devi
         for layer in decoder_layers(lm):
             layer.compile(dynamic=for_all_sizes)
         last_norm = getattr(lm.base_model, "norm", None)
-        if isinstance(last_norm, nn.Module):
-            last_norm.compile(dynamic=for_all_sizes)
+        if isinstance(last_norm, nn.Module) and not for_all_sizes:  # at small models its compilation takes longer than it saves
+            last_norm.compile(dynamic=False)

@@ -1,6 +1,6 @@
-"""Compiles what a run will need: `python -m ajet_torch.rehearsal training`, or `sampling`.
+"""Compiles what a run will need: `python -m ajet_torch.rehearsal layers`, `update` or `sampling`.
 
-It makes steps, or samples answers, with a model that has the shape of the run's model, two layers and random weights.
+It makes a part of a step, or samples answers, with a model that has the shape of the run's model, two layers and random weights.
 All layers have the same compiled code, so the run finds the code of its layers in the folder of compiled code. The
 worker starts this process (`rehearsals.py`) and sends it one line.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from contextlib import redirect_stdout
@@ -22,9 +23,10 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from .attention import ATTENTION_NAME
 from .config import WorkerConfig, parse_config
+from .errors import WorkerError
 from .head import HeadOptions
 from .losses import LossConfig
-from .model import PolicyModel, choose_dtype, compiles_for_all_sizes, load_model_config, prepare_lm
+from .model import PolicyModel, choose_device, choose_dtype, compiles_for_all_sizes, load_model_config, prepare_device, prepare_lm
 from .pack import TreePack
 from .parent import end_with_parent
 from .ranks import Ranks
@@ -33,11 +35,11 @@ from .sampling.server import SampleRequest
 from .sampling.slots import fitting_slots
 from .sharded_load import empty_lm
 from .sharding import Placement
-from .training import Trainer, rows_pack
+from .training import Trainer, fast_attention, rows_pack
 
 NUM_LAYERS = 2
 """The last layer of a model caches prompts without attention, so one layer would not be enough."""
-ROWS_OF_PACK = 16
+ROWS_OF_PACK, SMALL_PACK = 16, 256
 SUPERVISED = 8
 """One token in this many is supervised, so that the logits are small."""
 
@@ -53,17 +55,32 @@ def small_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTra
     return prepare_lm(lm, device)
 
 
-def rehearse_training(config: WorkerConfig, device: torch.device) -> None:
-    """Makes a step of two packs, whose gradients are added up, and a step of one pack."""
+def rehearse_layers(config: WorkerConfig, device: torch.device) -> None:
+    """Computes the layers forward and backward, if they are compiled for packs of all sizes."""
     dtype = choose_dtype(config.dtype, device)
     if not compiles_for_all_sizes(empty_lm(config.model_dir, dtype), config, False):
         return
-    trainer = Trainer(replace(config, master_start="zero"), Placement(device, dtype, Ranks(0, 1, 0), False), small_lm(config.model_dir, dtype, device))
-    vocab_size = int(trainer.policy.lm.config.vocab_size)
-    pack = random_pack(min(config.max_pack_tokens, 16384), vocab_size)
+    trainer = small_trainer(config, device)
+    pack = trainer.place(random_pack(min(config.max_pack_tokens * 7 // 8, 16384), trainer.policy.lm.config.vocab_size))
+    with fast_attention(device):
+        hidden_ND = trainer.policy.hidden(pack.data.ids_N[None], pack.data.positions_N[None], pack.plan)[0]
+        hidden_ND[pack.data.predictors_U].float().sum().backward()
+    wait_for(device)
+
+
+def rehearse_update(config: WorkerConfig, device: torch.device) -> None:
+    """Makes a step of two packs, whose gradients are added up, and a step of one pack, without compiled layers. The rest
+    of a step has Triton kernels, too."""
+    trainer = small_trainer(replace(config, compile="off", attention="dense"), device)
+    pack = random_pack(SMALL_PACK, trainer.policy.lm.config.vocab_size)
     for packs in ([pack, pack], [pack]):
         trainer.step(packs, LossConfig(clip_low=0.2, clip_high=0.2))
     wait_for(device)
+
+
+def small_trainer(config: WorkerConfig, device: torch.device) -> Trainer:
+    dtype = choose_dtype(config.dtype, device)
+    return Trainer(replace(config, master_start="zero"), Placement(device, dtype, Ranks(0, 1, 0), False), small_lm(config.model_dir, dtype, device))
 
 
 def random_pack(num_tokens: int, vocab_size: int) -> TreePack:
@@ -116,6 +133,13 @@ def wait_for(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def require_shared_gpu() -> None:
+    """Raises if a GPU takes only one process. That process must be the worker."""
+    asked = subprocess.run(["nvidia-smi", "--query-gpu=compute_mode", "--format=csv,noheader"], capture_output=True, text=True)
+    if set(asked.stdout.split()) != {"Default"}:
+        raise WorkerError("bad_request", f"The compute mode of the GPUs is {asked.stdout.strip() or asked.stderr.strip()!r}.")
+
+
 def warm_pool() -> None:
     """Starts the processes in which PyTorch compiles kernels side by side. They need seconds to start."""
     try:
@@ -126,22 +150,23 @@ def warm_pool() -> None:
         return
 
 
-REHEARSED = {"training": rehearse_training, "sampling": rehearse_sampling}
+REHEARSED = {"layers": rehearse_layers, "update": rehearse_update, "sampling": rehearse_sampling}
 
 
 def main() -> int:
     end_with_parent()
     os.nice(5)
     part = sys.argv[1]
-    if part == "training":
+    if part == "layers":
         warm_pool()
-    line = sys.stdin.readline()
-    if not line:
-        return 0
-    begin, task = time.perf_counter(), json.loads(line)
+    begin, task = time.perf_counter(), json.loads(sys.stdin.readline())
+    config = parse_config(task["config"])
     try:
         with redirect_stdout(sys.stderr):  # the worker waits for the first line
-            REHEARSED[part](parse_config(task["config"]), torch.device(task["device"]))
+            require_shared_gpu()
+            device = choose_device(config.device, 0)
+            prepare_device(device)
+            REHEARSED[part](config, device)
     except Exception as error:  # the worker then compiles by itself
         print(f"failed ({type(error).__name__}: {error})", flush=True)
         return 1

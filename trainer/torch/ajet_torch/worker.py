@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .compile_cache import keep_compiled
-from .rehearsals import PARTS, Rehearsals, are_possible
+from .rehearsals import Rehearsals, start_rehearsals
 
 keep_compiled()  # PyTorch writes its own folder into the environment when it is imported
-rehearsals = Rehearsals(PARTS if __name__ == "__main__" and are_possible(os.environ) else ())
+rehearsals = start_rehearsals(os.environ) if __name__ == "__main__" else Rehearsals()
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ import torch
 from . import SCHEMA_VERSION
 from .config import WorkerConfig, parse_config
 from .errors import WorkerError, to_error
-from .model import choose_device, choose_dtype, compiles
+from .model import choose_device, choose_dtype, prepare_device
 from .parent import end_with_parent
 from .protocol import Connection, Progress, connect
 from .ranks import Ranks, join_ranks, leave_ranks
@@ -199,8 +199,9 @@ class Director:
 
     def _wait_for_rehearsals(self) -> float:
         """Returns the seconds of the wait. Afterwards no other process has memory on the GPU."""
-        rehearsals.end("sampling")
-        return rehearsals.wait("training")
+        waited = rehearsals.wait("layers")
+        rehearsals.close()
+        return waited
 
     def _put_weights_into_sampler(self) -> float:
         """Returns the seconds it took, without the wait for the answers in progress."""
@@ -293,23 +294,13 @@ def follow(session: Session) -> None:
 
 def create_session(message: dict[str, Any], ranks: Ranks, config: WorkerConfig) -> Session:
     device = choose_device(config.device, ranks.local_rank)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-        torch.backends.cuda.matmul.allow_tf32 = True
+    prepare_device(device)
+    if device.type != "cuda":
+        rehearsals.close()
     torch.manual_seed(config.seed)
     check_shared(config, ranks)
     sharded = ranks.size > 1 or config.cpu_offload or config.fsdp == "always"
-    begin_rehearsals(message, config, device, sharded)
     return Session(config, Placement(device, choose_dtype(config.dtype, device), ranks, sharded))
-
-
-def begin_rehearsals(message: dict[str, Any], config: WorkerConfig, device: torch.device, sharded: bool) -> None:
-    if device.type != "cuda" or sharded:
-        rehearsals.close()
-        return
-    torch.zeros(1, device=device)  # a GPU may take only one process, which must be this one
-    wanted = {"training": compiles(config, device), "sampling": config.inference.server == "builtin"}
-    rehearsals.begin(message.get("config", {}), tuple(part for part, is_wanted in wanted.items() if is_wanted), str(device), torch.cuda.get_device_name(device))
 
 
 def main() -> int:

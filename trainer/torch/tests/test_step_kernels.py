@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ajet_torch.config import OptimizerConfig
-from ajet_torch.head import logits_statistics
+from ajet_torch.head import logits_statistics, to_logits_gradient_
 from ajet_torch.optimizer import SplitAdamW
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -82,7 +82,23 @@ def test_one_pass_finds_log_sum_exp_and_entropy(inverse: float | torch.Tensor) -
         assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
+@pytest.mark.parametrize("inverse", [0.7, torch.tensor([0.5, 1.0, 2.0, 1.0, 1.0])])
+def test_one_pass_writes_the_gradient_of_the_logits(inverse: float | torch.Tensor) -> None:
+    from ajet_torch.head_kernels import write_gradient_
+
+    torch.manual_seed(3)
+    logits = (torch.randn(5, 9001) * torch.tensor([0.0, 1.0, 5.0, 30.0, 200.0])[:, None]).bfloat16()
+    lse, entropy = logits_statistics(logits, inverse)
+    grads = (torch.randn(5), torch.randn(1).expand(5))
+    found, expected = logits.clone(), logits.clone()
+    write_gradient_(found, lse, entropy, grads, inverse)
+    to_logits_gradient_(expected, lse, entropy, grads, inverse)
+    assert float(expected.float().abs().max()) > 0.1
+    assert torch.allclose(found.float(), expected.float(), rtol=0.01, atol=1e-6)
+
+
 @pytest.mark.skipif(INTERPRETED, reason="is that subprocess")
 def test_in_triton_s_interpreter() -> None:
     ended = subprocess.run([sys.executable, "-m", "pytest", "-q", __file__], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
-    assert ended.returncode == 0 and "8 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]
+    assert ended.returncode == 0 and "10 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]

@@ -1,18 +1,23 @@
 import path from 'node:path';
 
+import { snakeKeys } from '@agentjet/core';
+
 import type { WorkerLaunch } from '../python-worker/worker-process.js';
-import type { TorchBackboneOptions } from './options.js';
+import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
 import { torchHome } from '../python-worker/find-python.js';
 
 /**
  * Starts one process, or one per GPU under torchrun. The processes find each other through a file, so they need no
- * port.
+ * port. A single process finds its configuration in the environment, too, so that it can begin to compile before it
+ * connects.
  */
-export function toTorchLaunch(python: string, { numGpus = 1, cpuOffload, env }: TorchBackboneOptions): WorkerLaunch {
+export function toTorchLaunch(python: string, options: TorchBackboneOptions): WorkerLaunch {
+  const { numGpus = 1, cpuOffload, env } = options;
+  const config = numGpus === 1 ? { AJET_CONFIG: JSON.stringify(snakeKeys(toWorkerConfig(options))) } : {};
   return {
     command: python,
     cwd: torchHome.dir,
-    env: workerEnvironment(env),
+    env: { ...config, ...workerEnvironment(env) },
     inScratchDir: (dir) => ({
       args: launchArguments(numGpus, dir),
       env: { AJET_STORE: path.join(dir, 'store'), AJET_FSDP: cpuOffload === true ? '1' : '0' },
