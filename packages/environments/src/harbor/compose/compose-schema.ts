@@ -44,7 +44,7 @@ const volume = z.preprocess(
   z.strictObject({
     type: z.literal('volume', 'Only volumes are honoured'),
     source: z.string().nullish(),
-    target: z.string().startsWith('/'),
+    target: z.string().regex(/^\/[^:]*$/, 'Give a whole path without a colon'), // an engine would read a source before it
     read_only: z.boolean().default(false),
   }),
 );
@@ -77,7 +77,10 @@ const healthcheck = z.strictObject({
 
 const service = z.strictObject({
   build: build.nullish(),
-  image: z.string().min(1).nullish(),
+  image: z
+    .string()
+    .regex(/^[^-\s]\S*$/, 'Give the name of an image')
+    .nullish(),
   environment: variables,
   command: words,
   entrypoint: words,

@@ -128,6 +128,13 @@ it.each([
   ['networks.n.internal is a key', 'services: {}\nnetworks: { n: { internal: true } }'],
   ['services.web.volumes.0.type is wrong', web('volumes: ["./data:/data"]')],
   ['services.web.volumes.0.type is wrong', web('volumes: ["data:/data:z"]')],
+  ['services.web.volumes.0.target is wrong', web('volumes: [{ type: volume, target: "/etc:/host" }]')],
+  ['which only it could write, as read-only', web('volumes: [{ type: volume, target: /x, read_only: true }]')],
+  ['services.web.image is wrong', 'services: { web: { image: --privileged } }'],
+  [
+    'services.web.build.dockerfile is ../../task.toml, outside of environment/',
+    'services: { web: { build: { context: web, dockerfile: ../../task.toml } } }',
+  ],
   ['services.web.volumes names data, which is not in volumes', web('volumes: ["data:/data"]')],
   ['services.web.volumes names /logs/agent', web('volumes: ["/logs/agent:/logs/agent"]')],
   ['services.web.healthcheck.interval is wrong. Give a time', web('healthcheck: { interval: soon }')],

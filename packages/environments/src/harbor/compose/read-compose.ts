@@ -178,8 +178,12 @@ async function imageOf(
   if (!build) return image ? { build: null, image } : null;
   const { context, dockerfile } = build;
   const root = path.resolve(folder, context);
-  if (root !== folder && !root.startsWith(folder + path.sep))
-    return wrong(`services.${name}.build.context is ${context}, outside of ${path.basename(folder)}/.`);
+  for (const [key, place] of [
+    ['context', root],
+    ['dockerfile', path.resolve(root, dockerfile)],
+  ] as const)
+    if (place !== folder && !place.startsWith(folder + path.sep))
+      return wrong(`services.${name}.build.${key} is ${build[key]}, outside of ${path.basename(folder)}/.`);
   if (!existsSync(path.join(root, dockerfile)))
     return wrong(`services.${name}.build names ${path.join(context, dockerfile)}, which does not exist.`);
   const digest = await digestOf(root);
@@ -198,8 +202,10 @@ function placeOf(
     return [key, found ?? wrong(`services.${name}.environment needs the variable ${key}, which is not set.`)] as const;
   });
   const volumes = service.volumes.filter(({ source }) => name !== 'main' || !logFolders.includes(source ?? ''));
-  for (const { source } of volumes)
-    if (source != null && !Object.hasOwn(yaml.volumes ?? {}, source))
+  for (const { source, target, read_only } of volumes)
+    if (source == null && read_only)
+      wrong(`services.${name}.volumes has ${target}, which only it could write, as read-only.`);
+    else if (source != null && !Object.hasOwn(yaml.volumes ?? {}, source))
       wrong(
         `services.${name}.volumes names ${source}, which is not in volumes. Folders of the machine outside cannot be mounted.`,
       );
