@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { isIP, type AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { ConfigError, toErrorMessage } from '@agentjet/core';
+import { ConfigError, toListenError } from '@agentjet/core';
 import { serve, type ServerType } from '@hono/node-server';
 import type { TalkServer } from '../remote/chat.js';
 import type { Remote } from '../remote/read-remote.js';
@@ -97,19 +97,8 @@ function listen({ host, port, fetchWith }: Listening): Promise<ServerType> {
         reject(thrown as Error);
       }
     });
-    server.once('error', (thrown: NodeJS.ErrnoException) => reject(toListenError(thrown, host, port)));
+    server.once('error', (thrown) => reject(toListenError(thrown, `${host}:${port}`)));
   });
-}
-
-function toListenError(thrown: NodeJS.ErrnoException, host: string, port: number): ConfigError {
-  const reason = thrown.code === 'EADDRINUSE' ? 'another process listens there' : toErrorMessage(thrown);
-  return new ConfigError(
-    'unusable_port',
-    `The studio cannot listen on ${host}:${port}: ${reason}. Choose another --port.`,
-    {
-      cause: thrown,
-    },
-  );
 }
 
 function close(server: ServerType): Promise<void> {

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseJsonObject } from '@agentjet/core';
+import { describeSelf, isProcessAlive } from '@agentjet/core/processes';
 import { readCacheHome } from '@agentjet/model-hub';
 
 /** What local tools know about an open studio. */
@@ -21,7 +22,8 @@ export function writeTokenFile(studio: KnownStudio, dir = usualDir()): string | 
     chmodSync(dir, 0o700);
     rmSync(file, { force: true }); // a file of a killed studio would keep its mode
     const folder = path.resolve(studio.folder);
-    writeFileSync(file, `${JSON.stringify({ ...studio, folder, pid: process.pid })}\n`, { mode: 0o600, flag: 'wx' });
+    const { pid, started } = describeSelf();
+    writeFileSync(file, `${JSON.stringify({ ...studio, folder, pid, started })}\n`, { mode: 0o600, flag: 'wx' });
     return file;
   } catch {
     return undefined; // without a home folder, tools need the printed address
@@ -31,8 +33,11 @@ export function writeTokenFile(studio: KnownStudio, dir = usualDir()): string | 
 /** Returns the studios that this user has open on this machine, the newest last. */
 export function findStudios(dir = usualDir()): readonly KnownStudio[] {
   return listFiles(dir).flatMap((name) => {
-    const { origin, token, port, folder, pid } = parseJsonObject(readFileSync(path.join(dir, name), 'utf8')) ?? {};
-    if (typeof pid !== 'number' || !isAlive(pid)) return [];
+    const { origin, token, port, folder, pid, started } =
+      parseJsonObject(readFileSync(path.join(dir, name), 'utf8')) ?? {};
+    // The file of a killed studio is left, and another process may have its pid.
+    const isOpen = typeof pid === 'number' && isProcessAlive({ pid, ...(typeof started === 'string' && { started }) });
+    if (!isOpen) return [];
     return typeof origin === 'string' && typeof token === 'string' && typeof port === 'number'
       ? [{ origin, token, port, folder: String(folder) }]
       : [];
@@ -44,14 +49,5 @@ function listFiles(dir: string): readonly string[] {
     return readdirSync(dir).filter((name) => name.endsWith('.json'));
   } catch {
     return []; // no studio was ever opened
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false; // the studio was killed, and its file is left
   }
 }

@@ -17,7 +17,7 @@ export function opensTeacher({ teacher, trainerCommon }: NeedRequest['config']):
   return trainerCommon.algorithm.useKlInReward || (teacher.model !== null && teacher.baseUrl === null);
 }
 
-type Seconds = Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'>;
+export type Seconds = Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'>;
 
 /** Adds the time of a teacher to the time of a step. A time that is not known stays unknown. */
 export function withTeacherSeconds(seconds: Seconds, teacherSeconds: number): Seconds {

@@ -1,9 +1,8 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
-import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
-import { teacherParts, withTeacherSeconds } from '../needs/teacher-need.js';
-import { scoringSecondsOnGpu, trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
+import { stepSeconds } from '../needs/step-seconds.js';
+import { teacherParts } from '../needs/teacher-need.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from './refused-classes.js';
 import type { TorchSection } from './registration.js';
@@ -117,7 +116,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     parts: parts(workload.treeTokens),
     ...(request.trains && { checkpointBytes: checkpointBytes(shape, request, settings) }),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
-    ...(request.trains ? timeOf(shape, workload, { gpus, request }) : { stepSeconds: null }),
+    ...(request.trains ? stepSeconds(shape, workload, { gpus, request, speed: measured }) : { stepSeconds: null }),
     compiles: request.trains && (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null)),
   };
 }
@@ -302,21 +301,4 @@ function cpuParts(shape: ModelShape, { config, trains }: NeedRequest, tokens: nu
     ...(trains ? [{ name: 'activations', bytes: kept }] : []),
     { name: 'sampling', bytes: samplerCacheBytes(shape, config.rollout, { width: 4, gpuBytes: null }) },
   ];
-}
-
-/** A teacher scores the samples after the student has written them, so its time is added. */
-function timeOf(
-  shape: ModelShape,
-  workload: Workload,
-  { gpus, request }: Pick<NeedRequest, 'gpus'> & { readonly request: NeedRequest },
-): Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'> {
-  const teacher = request.teacher && readModelShape(request.teacher);
-  if (gpus !== null) {
-    const speed = { gpus, share: measured.shareOfPeak };
-    const seconds = trainingSecondsOnGpu(shape, workload, speed);
-    return withTeacherSeconds(seconds, teacher ? scoringSecondsOnGpu(teacher, workload, speed) : 0);
-  }
-  const rates = { ...measured.cpuRates, cores: request.cores };
-  const seconds = stepSecondsOnCpu(shape, workload, rates);
-  return withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher, workload, rates) : 0);
 }

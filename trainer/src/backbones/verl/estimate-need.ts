@@ -1,9 +1,8 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
-import { scoringSecondsOnCpu, stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
-import { teacherParts, withTeacherSeconds } from '../needs/teacher-need.js';
-import { scoringSecondsOnGpu, trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
+import { stepSeconds } from '../needs/step-seconds.js';
+import { teacherParts } from '../needs/teacher-need.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from '../torch/refused-classes.js';
 import type { VerlSection } from './registration.js';
@@ -71,25 +70,10 @@ export function estimateVerl(request: NeedRequest): ResourceNeed {
     place: request.gpus === null ? 'host' : 'gpu',
     parts: parts(workload.treeTokens),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
-    ...(request.trains ? timeOf(shape, workload, request) : { stepSeconds: null }),
+    ...(request.trains
+      ? stepSeconds(shape, rowsOf(workload), { gpus: request.gpus, request, speed: measured })
+      : { stepSeconds: null }),
   };
-}
-
-function timeOf(
-  shape: ModelShape,
-  workload: Workload,
-  { gpus, cores, teacher: description }: NeedRequest,
-): Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'> {
-  const teacher = description && readModelShape(description);
-  const rows = rowsOf(workload);
-  if (gpus !== null) {
-    const speed = { gpus, share: measured.shareOfPeak };
-    const seconds = trainingSecondsOnGpu(shape, rows, speed);
-    return withTeacherSeconds(seconds, teacher ? scoringSecondsOnGpu(teacher, rows, speed) : 0);
-  }
-  const rates = { ...measured.cpuRates, cores };
-  const seconds = stepSecondsOnCpu(shape, rows, rates);
-  return withTeacherSeconds(seconds, teacher ? scoringSecondsOnCpu(teacher, rows, rates) : 0);
 }
 
 /** The backbone takes rows, so the prompt is computed for each episode. */
