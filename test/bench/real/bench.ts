@@ -1,6 +1,6 @@
 import { toErrorMessage } from '@agentjet/core';
 import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
-import { measureBfcl } from './bfcl.js';
+import { measureBfcl, measureBfclCoder } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
 import { readGguf, readProbe, readTypedTools } from './kept.js';
 import type { Measured } from './measured.js';
@@ -25,6 +25,7 @@ const sections: readonly Section[] = [
   { name: 'calculator', keys: ['calculator'], measure: measureCalculator },
   { name: 'json', keys: ['json'], measure: measureJson },
   { name: 'bfcl', keys: ['bfcl'], measure: measureBfcl },
+  { name: 'bfcl_coder', keys: ['bfcl_coder'], measure: measureBfclCoder },
   { name: 'tools_in_template', keys: ['tools_in_template'], measure: measureTools },
   { name: 'gguf', keys: ['gguf'], measure: readGguf },
   { name: 'probe', keys: ['probe'], measure: readProbe },

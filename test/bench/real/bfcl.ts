@@ -6,6 +6,7 @@ import { compareCheckers, drawCases } from '#tutorial/choose-function/agree.js';
 import { type Kind, kinds } from '#tutorial/choose-function/functions.js';
 import type { BenchOptions } from '../bench.js';
 import { ajet, root, runNode } from '../../releases/run-node.js';
+import { readBfclCoder } from './kept.js';
 import type { Measured } from './measured.js';
 import { readLines, round, runTraining } from './run-training.js';
 import { detailsOf } from './tutorials.js';
@@ -18,36 +19,49 @@ import { detailsOf } from './tutorials.js';
 
 const numAnswers = 500;
 const tutorial = path.join(root, 'tutorial/choose-function');
-const conf = path.join(tutorial, 'choose_function.yaml');
+const confs = { smol: 'choose_function.yaml', coder: 'choose_function_coder.yaml' } as const;
 
 /**
  * `--set backbone=torch` trains with another setting, and may be repeated. The details list these settings. `skipped`
  * says why the wheel that contains the data and the checker could not be downloaded.
  */
-export async function measureBfcl({ report, args }: Pick<BenchOptions, 'report' | 'args'>): Promise<Measured> {
+export async function measureBfcl(
+  { report, args }: Pick<BenchOptions, 'report' | 'args'>,
+  model: keyof typeof confs = 'smol',
+): Promise<Measured> {
   const fetched = runScript('fetch-bfcl.ts');
   if (fetched.status !== 0) return { summary: { skipped: lastLine(fetched.stderr) }, details: {} };
   const { answers, same, right, differ } = compareCheckers(drawCases(numAnswers));
   report(`bfcl: the scorer agrees on ${same} of ${answers} answers`);
   const settings = args.filter((_setting, at) => args[at - 1] === '--set');
-  const { summary, details } = await trainOnBfcl(settings, report);
+  const { summary, details } = await trainOnBfcl(path.join(tutorial, confs[model]), settings, report);
   const set = settings.length === 0 ? {} : { settings };
   return { summary: { scorer: { answers, same }, ...summary, ...set }, details: { right, differ, ...details } };
 }
 
+/**
+ * The same with Qwen2.5-Coder-0.5B on a GPU. `CODER_MODEL` names its folder, as in `npm run releases`. Without it, the
+ * kept figures are read.
+ */
+export function measureBfclCoder({ report, args }: Pick<BenchOptions, 'report' | 'args'>) {
+  const model = process.env['CODER_MODEL'];
+  if (!model) return readBfclCoder();
+  return measureBfcl({ report, args: [...args, '--set', `model.path=${model}`] }, 'coder');
+}
+
 type Success = Readonly<Record<Kind, number>>;
 
-async function trainOnBfcl(settings: readonly string[], report: (line: string) => void) {
+async function trainOnBfcl(conf: string, settings: readonly string[], report: (line: string) => void) {
   const written = runScript('write-transcripts.ts');
   if (written.status !== 0) throw new Error(`The transcripts were not written: ${written.stderr}`);
   const scratch = mkdtempSync(path.join(tmpdir(), 'bench-bfcl-'));
   try {
     const load = loadavg()[0] ?? 0;
-    const start = await runAjet<EvaluationLine>(scratch, ['eval', ...settings]);
+    const start = await runAjet<EvaluationLine>(scratch, conf, ['eval', ...settings]);
     const before = toSuccess(start.line);
     report(`bfcl: before ${JSON.stringify(before)}`);
     const places = [`experiment_dir=${path.join(scratch, 'sft')}`, 'rollout.user_workflow=null'];
-    const imitation = await runAjet<{ readonly model_dir: string }>(scratch, ['sft', ...settings, ...places]);
+    const imitation = await runAjet<{ readonly model_dir: string }>(scratch, conf, ['sft', ...settings, ...places]);
     report(`bfcl: imitated in ${imitation.minutes} minutes`);
     const overrides = [...settings, `model.path=${imitation.line.model_dir}`];
     const training = await runTraining({ conf, overrides, cwd: root, report }, readSuccess);
@@ -99,7 +113,7 @@ function readSuccess(runDir: string): readonly (Success | undefined)[] {
 }
 
 /** Runs a command of ajet. Its last line is JSON. */
-async function runAjet<Line>(scratch: string, [command = '', ...overrides]: readonly string[]) {
+async function runAjet<Line>(scratch: string, conf: string, [command = '', ...overrides]: readonly string[]) {
   const { output, seconds } = await runNode(scratch, [ajet, command, '--conf', conf, '--json', ...overrides]);
   return { line: JSON.parse(lastLine(output)) as Line, minutes: round(seconds / 60) };
 }

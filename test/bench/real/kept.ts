@@ -37,6 +37,13 @@ export function readProbe(): Measured | undefined {
   return { summary: { task_sets, mean_error_of_share, worst_error_of_share }, details: originOf(kept) };
 }
 
+/** Reads the figures that `npm run bench -- real --only bfcl_coder` measured on a GPU. */
+export function readBfclCoder(): Measured | undefined {
+  const { bfcl_coder: summary, parts } = readKept('bench/results/real.json') ?? {};
+  const part = isJsonObject(parts) ? parts['bfcl_coder'] : undefined;
+  return isJsonObject(summary) && isJsonObject(part) ? { summary, details: originOf(part) } : undefined;
+}
+
 /**
  * Reads the figures that `npm run releases -- --only typed-tools-lenient` and `typed-tools-strict` measure on a GPU.
  */
