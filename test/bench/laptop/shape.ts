@@ -174,8 +174,8 @@ async function measurePeaks({
   const groups = [3, 8, 512, 107, 4] as const;
   const cases = {
     sampling: createCase(name, [4, 8, 512, 16, 16], { shape: config, trains: false, format: 'int8' }),
-    lora: createCase(name, groups, { shape: config, loraRank: lora.rank, format: 'int8' }),
-    full: createCase(name, groups, { shape: config }),
+    lora: createCase(name, groups, { shape: config, loraRank: lora.rank, format: 'int8', hasSmallTrees: false }),
+    full: createCase(name, groups, { shape: config, hasSmallTrees: false }),
   };
   return Object.fromEntries(
     Object.entries(cases).map(([kind, memoryCase]) =>

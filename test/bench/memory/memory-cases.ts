@@ -21,6 +21,11 @@ export type MemoryCase = {
   readonly loraRank: number;
   /** How weights that no step changes are stored. */
   readonly format: 'float32' | 'float16' | 'int8';
+  /**
+   * Whether the last step has smaller trees, too. Layers are kept for the backward pass of a small tree, and those of a
+   * large tree are computed again.
+   */
+  readonly hasSmallTrees: boolean;
 };
 
 const llama = {
@@ -84,6 +89,7 @@ export function createCase(
     kl = false,
     loraRank = 0,
     format = 'float32',
+    hasSmallTrees = true,
   }: Pick<MemoryCase, 'shape'> & Partial<MemoryCase>,
 ): MemoryCase {
   const episodesText = episodes === 1 ? 'rows' : `groups of ${episodes}`;
@@ -103,6 +109,7 @@ export function createCase(
     packTokens: 4096,
     loraRank,
     format,
+    hasSmallTrees,
   };
 }
 

@@ -30,19 +30,16 @@ type Group = Pick<MemoryCase, 'episodes' | 'promptTokens' | 'answerTokens'>;
 /** The sizes of the trees of the last step, as shares of the largest. */
 const shares = Array.from({ length: 10 }, (_, index) => 0.87 ** index);
 
-/**
- * Makes the trees of a step. Those of the last step have many sizes, because layers are kept for the backward pass of a
- * small tree, and those of a large tree are computed again.
- */
 function createSamples(workload: Workload, isLast: boolean): Sample[] {
-  const { groups, episodes, promptTokens, answerTokens } = workload;
-  const wanted: readonly Group[] = isLast
-    ? shares.map((share) => ({
-        episodes,
-        promptTokens: Math.ceil(share * promptTokens),
-        answerTokens: Math.ceil(share * answerTokens),
-      }))
-    : Array.from({ length: groups }, () => workload);
+  const { groups, episodes, promptTokens, answerTokens, hasSmallTrees } = workload;
+  const wanted: readonly Group[] =
+    isLast && hasSmallTrees
+      ? shares.map((share) => ({
+          episodes,
+          promptTokens: Math.ceil(share * promptTokens),
+          answerTokens: Math.ceil(share * answerTokens),
+        }))
+      : Array.from({ length: groups }, () => workload);
   return wanted
     .flatMap((group) => createGroup(workload, group).map((ids) => ({ ids, promptTokens: group.promptTokens })))
     .map(({ ids, promptTokens: ofPrompt }, index) => toSample(ids, index, ofPrompt));
