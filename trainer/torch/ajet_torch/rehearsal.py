@@ -1,7 +1,7 @@
 """Compiles what a run will need: `python -m ajet_torch.rehearsal layers`, `update` or `sampling`.
 
-It makes a part of a step, or samples answers, with a model that has the shape of the run's model, two layers and random weights.
-All layers have the same compiled code, so the run finds the code of its layers in the folder of compiled code. The
+It makes a part of a step, or samples answers, with a model that has the shape of the run's model, two layers and random
+weights. Large models are not rehearsed, because their embeddings alone could take memory that the worker needs. All layers have the same compiled code, so the run finds the code of its layers in the folder of compiled code. The
 worker starts this process (`rehearsals.py`) and sends it one line.
 """
 
@@ -56,10 +56,7 @@ def small_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTra
 
 
 def rehearse_layers(config: WorkerConfig, device: torch.device) -> None:
-    """Computes the layers forward and backward, if they are compiled for packs of all sizes."""
-    dtype = choose_dtype(config.dtype, device)
-    if not compiles_for_all_sizes(empty_lm(config.model_dir, dtype), config, False):
-        return
+    """Computes the layers forward and backward."""
     trainer = small_trainer(config, device)
     pack = trainer.place(random_pack(min(config.max_pack_tokens * 7 // 8, 16384), trainer.policy.lm.config.vocab_size))
     with fast_attention(device):
@@ -140,6 +137,12 @@ def require_shared_gpu() -> None:
         raise WorkerError("bad_request", f"The compute mode of the GPUs is {asked.stdout.strip() or asked.stderr.strip()!r}.")
 
 
+def require_small(config: WorkerConfig) -> None:
+    """Raises unless the layers are compiled once for packs of all sizes, as those of small models are."""
+    if not compiles_for_all_sizes(empty_lm(config.model_dir, torch.bfloat16), config, False):
+        raise WorkerError("bad_request", "The model is too large for a rehearsal, or is trained in another way.")
+
+
 def warm_pool() -> None:
     """Starts the processes in which PyTorch compiles kernels side by side. They need seconds to start."""
     try:
@@ -166,6 +169,7 @@ def main() -> int:
             require_shared_gpu()
             device = choose_device(config.device, 0)
             prepare_device(device)
+            require_small(config)
             REHEARSED[part](config, device)
     except Exception as error:  # the worker then compiles by itself
         print(f"failed ({type(error).__name__}: {error})", flush=True)

@@ -37,7 +37,9 @@ def choose_parts(config: Mapping[str, Any], env: Mapping[str, str]) -> tuple[str
         return ()
     if config.get("device", "auto") == "cpu" or config.get("cpu_offload") or config.get("fsdp", "auto") != "auto":
         return ()
-    is_plain = config.get("compile", "auto") != "off" and not (config.get("lora") or {}).get("rank")
+    if (config.get("lora") or {}).get("rank"):
+        return ()
+    is_plain = config.get("compile", "auto") != "off"
     is_builtin = (config.get("inference") or {}).get("server", "builtin") == "builtin"
     return (*(("layers", "update") if is_plain else ()), *(("sampling",) if is_builtin else ()))
 
@@ -79,7 +81,8 @@ class Rehearsals:
         said = read_line(process, MOST_SECONDS)
         waited = time.perf_counter() - begin
         end_process(process)
-        log.info("Another process compiled the %s (%s); the first step waited %.1f s for it.", part, said or "without an end", waited)
+        if said.startswith("took"):
+            log.info("Another process compiled the %s (%s); the first step waited %.1f s for it.", part, said, waited)
         return waited
 
     def close(self) -> None:
