@@ -62,8 +62,13 @@ export async function listBoxes(engine: BoxEngine): Promise<readonly Listed[]> {
 export async function createVolume(engine: BoxEngine): Promise<string> {
   const name = `ajet-volume-${randomUUID().slice(0, 13)}`;
   const label = `${volumeLabel}=${Buffer.from(JSON.stringify(ownerOf())).toString('base64url')}`;
-  await askEngine(engine, ['volume', 'create', '--label', label, name], { seconds: listSeconds });
-  return name;
+  try {
+    await askEngine(engine, ['volume', 'create', '--label', label, name], { seconds: listSeconds });
+    return name;
+  } catch (error) {
+    await removeVolume(engine, name).catch(() => undefined); // the engine may have created it
+    throw error;
+  }
 }
 
 /** Lists all volumes that `createVolume` created and nobody removed. */

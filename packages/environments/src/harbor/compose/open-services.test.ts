@@ -54,7 +54,7 @@ async function open(ends: Readonly<Record<number, string>>) {
   // Commands do not run on this machine, which has names, too.
   const commands = [
     '*"command -v bash"*) printf "/app\\nbash\\nno\\n";;',
-    '*"cat > /etc/hosts"*) cat > "$home/names";;',
+    '*"> /etc/hosts"*) for last; do :; done; printf %s "$last" | tee "$home/names";;',
     '*"cat /etc/hosts"*) echo "127.0.0.1 web";;',
   ];
   const shell = 'while [ "$1" != /bin/sh ]; do shift; done';

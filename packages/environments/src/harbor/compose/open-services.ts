@@ -11,7 +11,6 @@ import {
   type BoxEngine,
   type BoxHost,
   type BoxVolume,
-  type ExecResult,
 } from '@agentjet/sandbox/boxes';
 import { asOutage, engineSeconds, harborHostOf, lastLineOf } from '../box-work.js';
 import { boxNetworkOf } from '../phase-network.js';
@@ -197,19 +196,20 @@ export class Services {
 
   /** Remembers the names on the network, before the agent begins. All machines read them from one file. */
   async keepNames(): Promise<void> {
-    this.#names = (await this.#runInNetwork('cat /etc/hosts')).output;
+    this.#names = await this.#runInNetwork('cat /etc/hosts');
   }
 
   /** Writes the names again, because an agent with root can change them. */
   async restoreNames(): Promise<void> {
-    await this.#runInNetwork('cat > /etc/hosts', this.#names);
+    const written = await this.#runInNetwork('printf %s "$1" > /etc/hosts && cat /etc/hosts', this.#names);
+    if (written !== this.#names) throw this.#outage('The names of the machines were not written as a whole.');
   }
 
   /** Runs a command in the box whose programs no agent can change. */
-  async #runInNetwork(script: string, stdin = ''): Promise<ExecResult> {
+  async #runInNetwork(script: string, argument = ''): Promise<string> {
     const limits = { user: 0, seconds: engineSeconds, outputCharacters: 100_000 };
-    const result = await this.#ask(() => this.networkOf.exec(['/bin/sh', '-c', script], { ...limits, stdin }));
-    if (result.status === 0) return result;
+    const result = await this.#ask(() => this.networkOf.exec(['/bin/sh', '-c', script, 'names', argument], limits));
+    if (result.status === 0) return result.output;
     throw this.#outage(`The names of the machines cannot be kept: ${lastLineOf(result)}`);
   }
 
