@@ -6,7 +6,10 @@ import socket
 listener = socket.create_server(("0.0.0.0", int(os.environ["PORT"])))
 while True:
     connection, _ = listener.accept()
-    words = connection.makefile("rb").readline().split()
+    stream = connection.makefile("rb")
+    words = stream.readline().split()
+    while stream.readline() not in (b"\r\n", b""):
+        pass  # to close before the request is read would reset the connection
     name = os.path.basename(words[1].decode()) if len(words) > 1 else ""
     if name == "word":
         body = open("/notes/word.txt").read()
