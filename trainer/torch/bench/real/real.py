@@ -110,7 +110,7 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     speeds = [row["generated_tokens"] / row["seconds_sampling"] for row in rows]
     return {
         "success": [row["success_rate"] for row in rows], "step_s": spent, "sample_s": [row["seconds_sampling"] for row in rows], "speeds": speeds,
-        "compiling_s": [row["seconds_compiling"] for row in rows],
+        "compiling_s": [row.get("seconds_compiling", 0.0) for row in rows],
         "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup,
         "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
     }
