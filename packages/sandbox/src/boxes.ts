@@ -1,6 +1,6 @@
 export { openBox, prepareImage, removeLeftBoxes, type BoxHost } from './box/box-host.js';
 export { openContainer, type Box, type BoxNetwork, type BoxOptions, type BoxVolume } from './box/box.js';
-export { readEnd, readStart, type BoxEnd, type BoxProgram } from './box/box-program.js';
+export { readProgramEnd, readProgramStart, type BoxEnd, type BoxProgram } from './box/box-program.js';
 export { tagOf, type ImageSource } from './box/build-image.js';
 export { boxEngines, callEngine, findBoxEngine, type BoxEngine, type BoxEngineName } from './box/engine.js';
 export { dialFromBox } from './box/dial-from-box.js';

@@ -61,7 +61,7 @@ export type BoxEnd = {
 };
 
 /** Returns how the program of a box ended, or null while it is running. Throws SandboxError if the box is gone. */
-export async function readEnd(engine: BoxEngine, box: string): Promise<BoxEnd | null> {
+export async function readProgramEnd(engine: BoxEngine, box: string): Promise<BoxEnd | null> {
   const format = '{{.State.Running}} {{.State.ExitCode}}';
   const state = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
   const [running, code] = state.split(' ');
@@ -72,7 +72,7 @@ export async function readEnd(engine: BoxEngine, box: string): Promise<BoxEnd | 
 }
 
 /** Returns when a box began. Throws SandboxError if it is not running. */
-export async function readStart(engine: BoxEngine, box: string): Promise<string> {
+export async function readProgramStart(engine: BoxEngine, box: string): Promise<string> {
   const format = '{{.State.Running}} {{.State.StartedAt}}';
   const state = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
   if (state.startsWith('true ')) return state.slice(5);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { describeSelf, readBootId } from '@agentjet/core/processes';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { openBox, prepareImage, removeLeftBoxes } from '../box/box-host.js';
 import { SandboxError } from '../code-runner.js';
 import { packFile, packFolder, readOnlyFile } from '../box/tar.js';
@@ -204,22 +204,21 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
     const { cluster, pods, policies } = await start();
     const offline = { ...options, networks: ['none'] } as const;
     const server = new URL(cluster.config.getCurrentCluster()?.server ?? '');
-    const before = { ...process.env };
-    process.env['KUBERNETES_SERVICE_HOST'] = '127.0.0.1';
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '127.0.0.1');
     try {
-      process.env['KUBERNETES_SERVICE_PORT'] = server.port;
+      vi.stubEnv('KUBERNETES_SERVICE_PORT', server.port);
       await expect(openBox(cluster, offline)).rejects.toThrow('although its network policy allows nothing');
       expect(pods.size).toBe(0);
       writeFileSync(path.join(cluster.settings.toolsFolder ?? '', 'busybox-lost'), '2'); // a network loses connections
       await expect(openBox(cluster, offline)).rejects.toThrow('although its network policy allows nothing');
-      process.env['KUBERNETES_SERVICE_PORT'] = '1';
+      vi.stubEnv('KUBERNETES_SERVICE_PORT', '1');
       const box = await openBox(cluster, offline);
       expect(policies.get(box.name)?.spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] });
       expect(policies.get(box.name)?.spec?.egress).toBeUndefined();
       await box.setNetwork('public');
       expect(policies.get(box.name)?.spec?.egress).toHaveLength(2);
     } finally {
-      process.env = before;
+      vi.unstubAllEnvs();
     }
   }, 30_000);
 

@@ -3,8 +3,8 @@ import { EnvironmentOutage } from '@agentjet/core';
 import {
   createVolume,
   openContainer,
-  readEnd,
-  readStart,
+  readProgramEnd,
+  readProgramStart,
   removeVolume,
   type Box,
   type BoxEnd,
@@ -90,7 +90,7 @@ export class Services {
     const network = await this.#ask(() => openContainer(this.engine, { ...boxOptions(options), names: compose.names }));
     this.#network = network;
     await this.#ask(() => network.setNetwork(boxNetworkOf(spec.network)));
-    this.#networkBegan = await this.#ask(() => readStart(this.engine, network.name));
+    this.#networkBegan = await this.#ask(() => readProgramStart(this.engine, network.name));
     await this.#beginAll(spec, options);
   }
 
@@ -149,7 +149,7 @@ export class Services {
     const given = { healthcheck, subject, user: undefined, env: {}, task: this.#task, engine: this.engine, signal };
     await waitUntilHealthy({ box, workdir: undefined }, given).catch(async (error: unknown) => {
       signal.throwIfAborted();
-      const end = await readEnd(this.engine, box.name).catch(() => null);
+      const end = await readProgramEnd(this.engine, box.name).catch(() => null);
       throw end === null ? error : this.#ended(spec, end);
     });
   }
@@ -161,7 +161,7 @@ export class Services {
   ): Promise<void> {
     const until = performance.now() + seconds * 1000;
     for (;;) {
-      const end = await this.#ask(() => readEnd(this.engine, box.name));
+      const end = await this.#ask(() => readProgramEnd(this.engine, box.name));
       if (end?.status === 0) return;
       if (end !== null) throw this.#ended(spec, end);
       if (performance.now() > until) throw this.#outage(`The service ${spec.name} did not end in ${seconds} s.`);
@@ -180,7 +180,7 @@ export class Services {
    */
   async requireIntact(): Promise<void> {
     for (const [spec, end] of await this.#ends()) if (end?.isOwn === false) throw this.#ended(spec, end);
-    const began = await this.#ask(() => readStart(this.engine, this.networkOf.name));
+    const began = await this.#ask(() => readProgramStart(this.engine, this.networkOf.name));
     if (began !== this.#networkBegan) throw this.#outage('The network of the machines has ended.');
   }
 
@@ -189,7 +189,7 @@ export class Services {
     const lasting = this.#specs.filter(({ isPreparation }) => !isPreparation);
     return Promise.all(
       lasting.map(
-        async (spec) => [spec, await this.#ask(() => readEnd(this.engine, this.boxOf(spec.name).name))] as const,
+        async (spec) => [spec, await this.#ask(() => readProgramEnd(this.engine, this.boxOf(spec.name).name))] as const,
       ),
     );
   }
