@@ -1,9 +1,30 @@
 import { EnvironmentOutage, toErrorMessage } from '@agentjet/core';
 import { SandboxError } from '@agentjet/sandbox';
 import type { Box, ExecResult } from '@agentjet/sandbox/boxes';
+import { boxNetworkOf } from './phase-network.js';
+import type { HarborNetwork } from './read-machine.js';
 import type { HarborTask } from './read-task.js';
 
-/** What all work in boxes shares: outages, and commands of ours. */
+/** What all work in boxes shares: labels and limits, outages, and commands of ours. */
+
+export type OpenMachineOptions = {
+  readonly task: HarborTask;
+  readonly episodeId: string;
+  /** The networks of all phases. */
+  readonly networks: readonly HarborNetwork[];
+  readonly lifeSeconds: number;
+  readonly signal: AbortSignal;
+};
+
+/** Returns what all boxes of an episode have in common. */
+export function boxOptionsOf({ task, episodeId, networks, lifeSeconds, signal }: OpenMachineOptions) {
+  return {
+    labels: { 'org.agentjet.episode': episodeId, 'org.agentjet.task': task.name },
+    networks: networks.map(boxNetworkOf),
+    lifeSeconds,
+    signal,
+  };
+}
 
 /** Time that the engine may take in addition to the limits of the task. */
 export const engineSeconds = 240;

@@ -1,12 +1,20 @@
 import { EnvironmentOutage } from '@agentjet/core';
 import { openBox, openContainer, packFolder, type Box, type BoxHost } from '@agentjet/sandbox/boxes';
-import { asOutage, asRoot, engineSeconds, harborHostOf, lastLineOf } from './box-work.js';
+import {
+  asOutage,
+  asRoot,
+  boxOptionsOf,
+  engineSeconds,
+  harborHostOf,
+  lastLineOf,
+  type OpenMachineOptions,
+} from './box-work.js';
 import { openServices, serviceSecondsOf, type Services } from './compose/open-services.js';
 import { logFolders } from './log-folders.js';
-import { boxNetworkOf, enterNetwork } from './phase-network.js';
+import { enterNetwork } from './phase-network.js';
 import { prepareTaskImage } from './prepare-task-image.js';
 import { quote } from './quote.js';
-import type { HarborNetwork, MachineSpec } from './read-machine.js';
+import type { MachineSpec } from './read-machine.js';
 import type { HarborTask } from './read-task.js';
 import { resolveVariables } from './variables.js';
 import { healthSecondsOf, waitUntilHealthy } from './wait-until-healthy.js';
@@ -23,15 +31,6 @@ export type HarborMachine = {
   readonly services: Services | null;
   /** The names of all machines on the common network. */
   readonly names: readonly string[];
-};
-
-export type OpenMachineOptions = {
-  readonly task: HarborTask;
-  readonly episodeId: string;
-  /** The networks of all phases. */
-  readonly networks: readonly HarborNetwork[];
-  readonly lifeSeconds: number;
-  readonly signal: AbortSignal;
 };
 
 export async function openMachine(
@@ -61,18 +60,15 @@ type MainOptions = OpenMachineOptions & { readonly image: string; readonly servi
 function openMain(
   engine: BoxHost,
   { compose, env, cpus, memoryMegabytes, buildSeconds }: MachineSpec,
-  { image, services, task, episodeId, networks, lifeSeconds, signal }: MainOptions,
+  { image, services, ...place }: MainOptions,
 ): Promise<Box> {
   const options = {
+    ...boxOptionsOf(place),
     image,
-    labels: { 'org.agentjet.episode': episodeId, 'org.agentjet.task': task.name },
     env: { ...compose?.main.env, ...resolveVariables(env) },
     cpus,
     memoryMegabytes,
-    networks: networks.map(boxNetworkOf),
-    lifeSeconds,
     startSeconds: buildSeconds,
-    signal,
   };
   if (compose === null || services === null) return openBox(engine, options);
   const { program, user, workdir, volumes } = compose.main;

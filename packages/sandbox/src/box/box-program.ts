@@ -62,19 +62,28 @@ export type BoxEnd = {
 
 /** Returns how the program of a box ended, or null while it is running. Throws SandboxError if the box is gone. */
 export async function readProgramEnd(engine: BoxEngine, box: string): Promise<BoxEnd | null> {
-  const format = '{{.State.Running}} {{.State.ExitCode}}';
-  const state = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
-  const [running, code] = state.split(' ');
-  if (running === 'true') return null;
-  const status = Number(code);
+  const { isRunning, value } = await readState(engine, box, 'ExitCode');
+  if (isRunning) return null;
+  const status = Number(value);
   const logs = await callEngine(engine, ['logs', '--tail', '5', box], { seconds: engineSeconds });
   return { status, isOwn: status <= ownStatus, said: lastLine(logs.stderr) || lastLine(logs.stdout) };
 }
 
 /** Returns when a box began. Throws SandboxError if it is not running. */
 export async function readProgramStart(engine: BoxEngine, box: string): Promise<string> {
-  const format = '{{.State.Running}} {{.State.StartedAt}}';
-  const state = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
-  if (state.startsWith('true ')) return state.slice(5);
+  const { isRunning, value } = await readState(engine, box, 'StartedAt');
+  if (isRunning) return value;
   throw new SandboxError('failed', `The box ${box} has ended.`);
+}
+
+/** Returns whether a box is running, and another field of its state. */
+async function readState(
+  engine: BoxEngine,
+  box: string,
+  field: 'ExitCode' | 'StartedAt',
+): Promise<{ readonly isRunning: boolean; readonly value: string }> {
+  const format = `{{.State.Running}} {{.State.${field}}}`;
+  const state = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
+  const at = state.indexOf(' ');
+  return { isRunning: state.slice(0, at) === 'true', value: state.slice(at + 1) };
 }

@@ -12,10 +12,17 @@ import {
   type BoxHost,
   type BoxVolume,
 } from '@agentjet/sandbox/boxes';
-import { asOutage, engineSeconds, harborHostOf, lastLineOf } from '../box-work.js';
+import {
+  asOutage,
+  boxOptionsOf,
+  engineSeconds,
+  harborHostOf,
+  lastLineOf,
+  type OpenMachineOptions,
+} from '../box-work.js';
 import { boxNetworkOf } from '../phase-network.js';
 import { prepareTaskImage } from '../prepare-task-image.js';
-import type { HarborNetwork, MachineSpec } from '../read-machine.js';
+import type { MachineSpec } from '../read-machine.js';
 import type { HarborTask } from '../read-task.js';
 import { healthSecondsOf, waitUntilHealthy } from '../wait-until-healthy.js';
 import type { ServiceSpec } from './read-compose.js';
@@ -26,14 +33,9 @@ import type { ServiceSpec } from './read-compose.js';
  * healthy, is an outage.
  */
 
-export type OpenServicesOptions = {
-  readonly task: HarborTask;
-  readonly episodeId: string;
+export type OpenServicesOptions = OpenMachineOptions & {
   /** The image of the agent's machine. */
   readonly image: string;
-  readonly networks: readonly HarborNetwork[];
-  readonly lifeSeconds: number;
-  readonly signal: AbortSignal;
 };
 
 export async function openServices(
@@ -87,7 +89,9 @@ export class Services {
     if (compose === null) return;
     this.#specs = compose.services;
     for (const name of compose.volumes) this.#volumes.set(name, await this.#ask(() => createVolume(this.engine)));
-    const network = await this.#ask(() => openContainer(this.engine, { ...boxOptions(options), names: compose.names }));
+    const network = await this.#ask(() =>
+      openContainer(this.engine, { ...boxOptionsOf(options), image: options.image, names: compose.names }),
+    );
     this.#network = network;
     await this.#ask(() => network.setNetwork(boxNetworkOf(spec.network)));
     this.#networkBegan = await this.#ask(() => readProgramStart(this.engine, network.name));
@@ -125,7 +129,8 @@ export class Services {
     const image = await prepareTaskImage(this.engine, spec.image, { ...options, task: this.#task });
     const box = await this.#ask(() =>
       openContainer(this.engine, {
-        ...boxOptions({ ...options, image }),
+        ...boxOptionsOf(options),
+        image,
         networkOf: this.networkOf,
         program,
         env,
@@ -250,14 +255,4 @@ export class Services {
       host: harborHostOf(this.#task),
     });
   }
-}
-
-function boxOptions({ image, task, episodeId, networks, lifeSeconds, signal }: OpenServicesOptions) {
-  return {
-    image,
-    labels: { 'org.agentjet.episode': episodeId, 'org.agentjet.task': task.name },
-    networks: networks.map(boxNetworkOf),
-    lifeSeconds,
-    signal,
-  };
 }
