@@ -20,7 +20,7 @@ export async function run(): Promise<NightlyOutcome> {
   }
   const { summary, details } = await runBench({
     report: (line) => console.log(line),
-    args: ['--only', 'tasks,equality,attacks,inside,faults,kills,overhead'], // the job `kubernetes` has the rest
+    args: [],
     waitUntilQuiet: async () => undefined,
   });
   const harbor = await findHarbor();
@@ -41,14 +41,16 @@ type Summary = {
   readonly tasks?: number;
   readonly solution_paid?: number;
   readonly nothing_paid?: number;
+  /** Missing if Harbor cannot be installed here. */
+  readonly harbor_differs?: number;
   readonly attacks?: { readonly paid_separate: number; readonly others: { readonly paid_separate: number } };
   readonly faults?: { readonly wrong_rewards: number };
   readonly left_after_kills?: number;
   readonly agents_in_box?: { readonly script: string };
 };
 
-function isRight({ tasks, solution_paid, nothing_paid, agents_in_box, ...rest }: Summary): boolean {
-  const noneLost = solution_paid === tasks && nothing_paid === 0;
+function isRight({ tasks, solution_paid, nothing_paid, harbor_differs = 0, agents_in_box, ...rest }: Summary): boolean {
+  const noneLost = solution_paid === tasks && nothing_paid === 0 && harbor_differs === 0;
   const { attacks, faults, left_after_kills } = rest;
   const nonePaid = attacks?.paid_separate === 0 && attacks.others.paid_separate === 0 && faults?.wrong_rewards === 0;
   return noneLost && nonePaid && left_after_kills === 0 && agents_in_box?.script === 'equal';

@@ -1,8 +1,8 @@
 /**
  * Does a verifier pay what it should, and nothing else? Our tasks are played by their solutions and by doing nothing, and
  * Harbor itself plays them too. Then agents attack the verifier, calls of the engine fail at random, and processes are
- * killed. Pods of a real API server play them, too. `--only tasks,attacks` runs some parts. Without docker or podman
- * nothing runs: see setup.sh.
+ * killed. Pods of a real API server play them in the nightly job `kubernetes`, whose kept result becomes a part of this one.
+ * `--only tasks,attacks` runs some parts. Without docker or podman nothing runs: see setup.sh.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,9 +13,9 @@ import { injectFaults } from './faults.js';
 import { playInside } from './inside/play-inside.js';
 import { killPlayers } from './kills.js';
 import { measureOverhead } from './overhead.js';
-import { doNothing, openBench, playTask, readTasks, solve, tasksFolder, type Play } from './play.js';
-import { playInCluster } from '../../nightly/kubernetes/play-in-cluster.js';
-import { findHarbor, harborReward } from './real-harbor.js';
+import { doNothing, openBench, playTask, readTasks, solve, type Play } from './play.js';
+import { readCluster } from './read-cluster.js';
+import { compareWithHarbor } from './real-harbor.js';
 
 const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead', 'kubernetes'] as const;
 
@@ -27,7 +27,8 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const details: Record<string, unknown> = {};
   if (only.includes('tasks')) Object.assign(summary, await playAll(report));
   if (only.includes('equality')) {
-    const compared = await compareWithHarbor(report);
+    const parallel = numberOption(args, '--parallel', 1);
+    const compared = await compareWithHarbor(await readTasks(), { parallel, report });
     Object.assign(summary, compared.summary);
     details['harbor'] = compared.verdicts;
   }
@@ -64,10 +65,10 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     report(`overhead: ${JSON.stringify(overhead)}`);
   }
   if (only.includes('kubernetes')) {
-    const played = await playInCluster({ episodes: 40, faultShare: 0.02, seed: 1, report });
-    summary['kubernetes'] = typeof played === 'string' ? played : played.summary;
-    details['kubernetes'] = played;
-    report(`kubernetes: ${JSON.stringify(played)}`);
+    const cluster = readCluster();
+    summary['kubernetes'] = cluster.summary;
+    details['kubernetes'] = cluster.details;
+    report(`kubernetes: ${JSON.stringify(cluster)}`);
   }
   return { summary, details, isPart: only.length < parts.length };
 }
@@ -92,28 +93,6 @@ async function playAll(report: BenchOptions['report']) {
       report(`${task.taskId}: ${name} ${reward}`);
     }
   return { tasks: tasks.length, solution_paid: paid.solve, nothing_paid: paid.nothing };
-}
-
-/**
- * Counts the verdicts of Harbor that equal ours: 1 for the solution, and 0 for doing nothing. Harbor's provider for podman
- * refuses tasks without a network, and with an allowlist it needs an image of a registry.
- */
-async function compareWithHarbor(report: BenchOptions['report']) {
-  const harbor = await findHarbor();
-  if (typeof harbor === 'string') return { summary: { equal_to_harbor: harbor }, verdicts: {} };
-  let equal = 0;
-  const verdicts: Record<string, number | string> = {};
-  for (const { taskId } of await readTasks())
-    for (const [agent, expected] of [
-      ['oracle', 1],
-      ['nop', 0],
-    ] as const) {
-      const reward = await harborReward(harbor.program, path.join(tasksFolder, taskId), agent);
-      if (reward === expected) equal++;
-      verdicts[`${taskId} ${agent}`] = reward;
-      report(`Harbor, ${taskId}: ${agent} ${reward}`);
-    }
-  return { summary: { equal_to_harbor: equal }, verdicts };
 }
 
 /** Attacks do not disturb each other, because each has its own machines. */

@@ -33,7 +33,7 @@ def answer(text):
 def serve(connection):
     stream = connection.makefile("rwb")
     method, length = stream.readline().split()[0], 0
-    for line in iter(stream.readline, b"\r\n"):
+    while (line := stream.readline()) not in (b"\r\n", b""):
         if line.lower().startswith(b"content-length:"):
             length = int(line.split(b":")[1])
     body = answer(stream.read(length).decode())
@@ -41,13 +41,17 @@ def serve(connection):
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     stream.write((head + body).encode())
     stream.flush()
-    connection.close()
 
 
 if len(sys.argv) > 2:
     listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
     while True:
-        serve(listener.accept()[0])
+        connection, _ = listener.accept()
+        try:
+            with connection:
+                serve(connection)
+        except Exception as error:  # the connection broke off
+            print(error, file=sys.stderr)
 for line in sys.stdin:
     if said := answer(line):
         print(said, flush=True)
