@@ -23,8 +23,9 @@ export async function readProgram(
   const format = '{"entrypoint":{{json .Config.Entrypoint}},"command":{{json .Config.Cmd}}}';
   const said = await askEngine(engine, ['image', 'inspect', '--format', format, image], { seconds: engineSeconds });
   const ofImage = parseJsonObject(said) as Partial<BoxProgram> | undefined;
-  const entrypoint = program.entrypoint ?? ofImage?.entrypoint ?? [];
-  const command = program.command ?? (program.entrypoint === null ? ofImage?.command : null) ?? [];
+  if (ofImage === undefined) throw new SandboxError('failed', `${engine.name} does not describe the image ${image}.`);
+  const entrypoint = program.entrypoint ?? ofImage.entrypoint ?? [];
+  const command = program.command ?? (program.entrypoint === null ? ofImage.command : null) ?? [];
   const whole = [...entrypoint, ...command];
   if (whole.length === 0) throw new SandboxError('failed', `The image ${image} names no program to run.`);
   return whole;
@@ -54,36 +55,49 @@ export const programArguments = (image: string, program: readonly string[], life
 export type BoxEnd = {
   /** The status of the program; 120 if a signal ended it. */
   readonly status: number;
-  /** False if the engine ended the box. */
+  /** False if the engine ended the box, or lost its status. */
   readonly isOwn: boolean;
   /** The last line that the program printed. */
   readonly said: string;
+  /** False if podman has yet to take the box off its network, for which it writes the names of the network again. */
+  readonly isCleared: boolean;
 };
 
 /** Returns how the program of a box ended, or null while it is running. Throws SandboxError if the box is gone. */
 export async function readProgramEnd(engine: BoxEngine, box: string): Promise<BoxEnd | null> {
-  const { isRunning, value } = await readState(engine, box, 'ExitCode');
-  if (isRunning) return null;
+  const { state, value } = await readState(engine, box, 'ExitCode');
+  if (state === 'running') return null;
   const status = Number(value);
+  if (!Number.isInteger(status)) throw new SandboxError('failed', `${engine.name} does not say how ${box} ended.`);
   const logs = await callEngine(engine, ['logs', '--tail', '5', box], { seconds: engineSeconds });
-  return { status, isOwn: status <= ownStatus, said: lastLine(logs.stderr) || lastLine(logs.stdout) };
+  return {
+    status,
+    isOwn: status >= 0 && status <= ownStatus,
+    said: lastLine(logs.stderr) || lastLine(logs.stdout),
+    isCleared: state !== 'stopped',
+  };
 }
 
 /** Returns when a box began. Throws SandboxError if it is not running. */
 export async function readProgramStart(engine: BoxEngine, box: string): Promise<string> {
-  const { isRunning, value } = await readState(engine, box, 'StartedAt');
-  if (isRunning) return value;
+  const { state, value } = await readState(engine, box, 'StartedAt');
+  if (state === 'running') return value;
   throw new SandboxError('failed', `The box ${box} has ended.`);
 }
 
-/** Returns whether a box is running, and another field of its state. */
+/** States of a box that has ended. The exit code of a box in another state is not its own. */
+const endStates = ['exited', 'stopped', 'dead'];
+
+/** Returns the state of a box with one of its fields. Throws SandboxError if the box neither runs nor has ended. */
 async function readState(
   engine: BoxEngine,
   box: string,
   field: 'ExitCode' | 'StartedAt',
-): Promise<{ readonly isRunning: boolean; readonly value: string }> {
-  const format = `{{.State.Running}} {{.State.${field}}}`;
-  const state = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
-  const at = state.indexOf(' ');
-  return { isRunning: state.slice(0, at) === 'true', value: state.slice(at + 1) };
+): Promise<{ readonly state: string; readonly value: string }> {
+  const format = `{{.State.Status}} {{.State.${field}}}`;
+  const said = await askEngine(engine, ['container', 'inspect', '--format', format, box], { seconds: engineSeconds });
+  const [state = '', ...rest] = said.split(' ');
+  if (state !== 'running' && !endStates.includes(state))
+    throw new SandboxError('failed', `The box ${box} is in the state ${JSON.stringify(state)}.`);
+  return { state, value: rest.join(' ') };
 }

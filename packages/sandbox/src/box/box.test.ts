@@ -15,6 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const options = { image: 'i', networks: ['none'], lifeSeconds: 60 } as const;
 const limits = { seconds: 10, outputCharacters: 1000 };
 const shell = (script: string) => ['sh', '-c', script];
+/** Lets the arguments of `exec` begin with the shell that runs in the box. */
+const untilShell = 'while [ "$1" != /bin/sh ]; do shift; done';
 
 describe.skipIf(process.platform === 'win32')('a box', () => {
   it('starts with its limits and labels, ends by itself, and hides the values of variables', async () => {
@@ -119,6 +121,21 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
     );
     on('exec', 'echo "Error: cannot connect to the engine" >&2; exit 125');
     await expect(box.exec(shell('true'), limits)).rejects.toThrow('cannot connect to the engine');
+    on('exec', `${untilShell}; echo "$4 begins 1" >&2; echo "Error: the stream was closed" >&2; exit 255`);
+    await expect(box.exec(shell('true'), limits)).rejects.toThrow('exec broke off: Error: the stream was closed');
+  });
+
+  it('is lost if the output of a command is, which a silent command is not', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, options);
+    expect(await box.exec(shell('true'), limits)).toMatchObject({ status: 0, output: '' });
+    expect(await box.exec(shell('printf "no line"'), limits)).toMatchObject({ output: 'no line' });
+    for (const lost of ['> /dev/null', '| head -c 700']) {
+      on('exec', `${untilShell}; "$@" ${lost}; exit 0`);
+      await expect(box.exec(shell('seq 1 1000'), limits)).rejects.toThrow(
+        /podman exec (lost the end of the output of a command|broke off)/,
+      );
+    }
   });
 
   it('is lost if it has ended in the middle of a command', async () => {
@@ -139,6 +156,16 @@ describe.skipIf(process.platform === 'win32')('a box', () => {
     expect(await box.copyOut('/g', (archive) => readOnlyFile(archive, 100))).toBe(null);
     on('cp', 'tar -C "$home/root" -c f | head -c 700; echo "Error: reset by peer" >&2; exit 125');
     await expect(read()).rejects.toThrow('cannot copy /f out of a box: Error: reset by peer');
+    on('cp', 'tar -C "$home/root" -c f | head -c 512; exit 0');
+    await expect(read()).rejects.toThrow('cannot copy /f out of a box: The archive broke off.');
+    on('cp', 'exit 0');
+    await expect(read()).rejects.toThrow('cannot copy /f out of a box: no answer');
+    const say = (why: string): void =>
+      on('cp', `echo 'Error: "/f" could not be found on container b: ${why}' >&2; exit 125`);
+    say('mounting storage for container b: no such file or directory');
+    await expect(read()).rejects.toThrow('cannot copy /f out of a box');
+    say('stat /merged/f: not a directory');
+    expect(await read()).toBe(null);
     on('cp', 'touch "$home/gone"');
     await expect(read()).rejects.toThrow('podman cannot copy /f out of a box');
   });

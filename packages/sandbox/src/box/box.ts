@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Duplex, Readable } from 'node:stream';
+import { pipeline, type Duplex, type Readable } from 'node:stream';
+import { toErrorMessage } from '@agentjet/core';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import { forgetImage } from './build-image.js';
@@ -19,6 +20,7 @@ import { forwarderCommand } from './forwarders.js';
 import { labelArguments, networkLabel, ownLabels } from './labels.js';
 import { programArguments, readProgram, type BoxProgram } from './box-program.js';
 import { removeBox } from './remove-box.js';
+import { TooLarge, WholeArchive } from './tar.js';
 import { talkInBox, talkingScript, type BoxTalk, type TalkOptions } from './talk-in-box.js';
 
 /** A machine for one task: a container that lives across many commands. */
@@ -172,6 +174,15 @@ const bridgeOf = ({ name }: BoxEngine): string => (name === 'podman' ? 'podman' 
 const volumeText = ({ name, path, isReadOnly }: BoxVolume): string =>
   `${name === null ? '' : `${name}:`}${path}${isReadOnly ? ':ro' : ''}`;
 
+/** podman says in these words that a path leads nowhere. It names a box whose files it cannot mount in the same way. */
+const leadsNowhere =
+  /could not be found on container .*(no such file or directory|not a directory|too many levels of symbolic links|file name too long)$/i;
+const isNotMounted = /mounting (storage|container)/i;
+
+/** Whether an engine says that a box does not have a file. */
+const saysAbsent = (why: string): boolean =>
+  (leadsNowhere.test(why) && !isNotMounted.test(why)) || /could not find the file /i.test(why); // docker
+
 class EngineBox implements Box {
   readonly name: string;
   readonly #engine: BoxEngine;
@@ -223,28 +234,25 @@ class EngineBox implements Box {
     const client = spawnClient(this.#engine, ['cp', `${this.name}:${path}`, '-'], { hasInput: false });
     let said = '';
     client.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
-    const stop = endClient(client, { seconds: copySeconds, signal: undefined });
-    const exited = exitOf(client);
+    const exited = exitOf(client).finally(endClient(client, { seconds: copySeconds, signal: undefined }));
+    const archive = pipeline(client.stdout, new WholeArchive(), () => undefined);
     try {
-      const made = await read(client.stdout);
-      const { status, signal } = await exited;
-      if (status === 0) return made;
-      return await this.#absent(path, said, signal);
+      const made = await read(archive);
+      if ((await exited).status === 0 && archive.hasBytes) return made;
     } catch (error) {
-      client.kill('SIGKILL');
+      const isReaders = error instanceof TooLarge || error instanceof SandboxError;
+      if (isReaders) client.kill('SIGKILL');
       const { status } = await exited;
-      if (status === 0 || status === null) throw error;
-      return await this.#absent(path, said, null);
-    } finally {
-      stop();
+      if (isReaders && (status === 0 || status === null)) throw error;
+      if (status === 0) said = toErrorMessage(error);
     }
+    return this.#absent(path, said, (await exited).signal);
   }
 
   /** Returns null if the engine said that the box does not have the file. Throws for every other reason. */
   async #absent(path: string, said: string, signal: string | null): Promise<null> {
     const why = lastLine(said) || (signal === null ? 'no answer' : `its client got ${signal}`);
-    const isMissing = /could not (be found|find the file)|no such file/i.test(why) && (await this.#exists());
-    if (isMissing) return null;
+    if (saysAbsent(why) && (await this.#exists())) return null;
     throw new SandboxError('failed', `${this.#engine.name} cannot copy ${path} out of a box: ${why}`);
   }
 

@@ -6,7 +6,8 @@ import { MiddleCut } from './middle-cut.js';
 
 /**
  * Runs one command in a box. A shell around the command reports its process and its end on the standard error of the
- * client, so that a command that ended is never confused with a client or an engine that broke off.
+ * client, so that a command that ended is never confused with a client or an engine that broke off. It writes its end to
+ * the standard output, too, so that an output that broke off is never taken for a whole one.
  */
 
 export type ExecOptions = {
@@ -41,10 +42,17 @@ export type ExecResult = {
  * standard error. A command whose folder the agent has removed runs in `/`.
  */
 const reporting =
-  'echo "$0 begins $$" >&2; [ -z "$1" ] || cd "$1" 2>/dev/null || cd /; shift; "$@" 2>&1; echo "$0 ended $?" >&2';
+  'echo "$0 begins $$" >&2; [ -z "$1" ] || cd "$1" 2>/dev/null || cd /; shift; "$@" 2>&1; s=$?; echo "$0 ended"; echo "$0 ended $s" >&2';
 
-/** What a command that has ended may have left in the pipe is read for this long. Its children may keep the pipe open. */
-const drainMs = 300;
+/** What a shell writes to standard output after the output of its command. */
+const endOfOutput = (mark: string): string => `${mark} ended`;
+
+/** The children of a command that has ended may keep its output open. The client gets this long to end by itself. */
+const leaveMs = 300;
+/** After the report, the rest of the output must arrive in this time. */
+const drainSeconds = 30;
+/** A shell that a signal ended cannot report. Every other end without a report is that of an engine. */
+const isOfSignal = (status: number): boolean => status > 128 && status <= 192;
 /** An engine may take this long to start a command. */
 const startSeconds = 60;
 
@@ -83,9 +91,20 @@ export async function readResult(
   { seconds, limit, outputCharacters, signal }: ExecOptions,
   { mark, name, endGroup }: Reporting,
 ): Promise<ExecResult> {
-  const output = new MiddleCut(outputCharacters);
-  client.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text));
+  const kept = new MiddleCut(outputCharacters);
+  const output = new MarkedOutput(endOfOutput(mark), (text) => kept.add(text));
   const report = watchReport(mark);
+  let leaving: NodeJS.Timeout | undefined;
+  const leave = (): void => {
+    if (report.status === undefined) return;
+    clearTimeout(leaving);
+    leaving = setTimeout(() => client.kill('SIGKILL'), output.isWhole ? leaveMs : drainSeconds * 1000).unref();
+  };
+  client.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (output.isWhole) return; // from what the command left running
+    output.add(text);
+    if (output.isWhole) leave();
+  });
   let isOutOfTime = false;
   let timer: NodeJS.Timeout | undefined;
   const end = (): void => {
@@ -100,23 +119,54 @@ export async function readResult(
     const had = report.pid;
     report.read(text);
     if (had === undefined && report.pid !== undefined) startTimer();
-    if (report.status !== undefined) setTimeout(() => client.kill('SIGKILL'), drainMs).unref();
+    leave();
   });
   const starting = setTimeout(() => report.pid === undefined && client.kill('SIGKILL'), startSeconds * 1000);
   const stop = endClient(client, { seconds: null, signal });
   const exit = await exitOf(client);
-  clearTimeout(timer);
-  clearTimeout(starting);
+  for (const each of [timer, starting, leaving]) clearTimeout(each);
   limit?.removeEventListener('abort', end);
   const isAborted = stop() === 'aborted';
   if ((isOutOfTime || isAborted) && report.pid !== undefined) await endGroup(report.pid);
   signal?.throwIfAborted();
-  const text = output.text();
-  if (report.status !== undefined)
+  output.end();
+  const text = kept.text();
+  if (report.status !== undefined) {
+    if (!output.isWhole) throw new SandboxError('failed', `${name} exec lost the end of the output of a command.`);
     return { status: report.status, output: text, isOutOfTime: false, hasReported: true };
+  }
   if (isOutOfTime) return { status: null, output: text, isOutOfTime: true, hasReported: false };
-  if (report.pid === undefined || exit.status === null) throw brokenOff(name, report.other, exit.signal);
+  if (report.pid === undefined || exit.status === null || !isOfSignal(exit.status))
+    throw brokenOff(name, report.other, exit.signal);
   return { status: null, output: text, isOutOfTime: false, hasReported: false };
+}
+
+/** Passes on text until a mark that says that it is whole. The mark may arrive in pieces. */
+class MarkedOutput {
+  isWhole = false;
+  readonly #mark: string;
+  readonly #pass: (text: string) => void;
+  #held = '';
+
+  constructor(mark: string, pass: (text: string) => void) {
+    this.#mark = mark;
+    this.#pass = pass;
+  }
+
+  add(text: string): void {
+    const all = this.#held + text;
+    const at = all.indexOf(this.#mark);
+    this.isWhole = at >= 0;
+    const end = this.isWhole ? at : Math.max(0, all.length - this.#mark.length + 1);
+    this.#pass(all.slice(0, end));
+    this.#held = this.isWhole ? '' : all.slice(end);
+  }
+
+  /** Passes on the rest, if the mark has not arrived. */
+  end(): void {
+    this.#pass(this.#held);
+    this.#held = '';
+  }
 }
 
 /** The arguments of `exec` for a shell that runs `script` around a command. */

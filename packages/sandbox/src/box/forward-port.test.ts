@@ -36,7 +36,7 @@ describe.skipIf(process.platform === 'win32').each(['python3', 'node', 'perl'] a
   'a forwarder in %s',
   (name) => {
     it.skipIf(!has(name))('carries many connections at once, byte for byte, until it is closed', async () => {
-      const { port, close } = await forward(name);
+      const { port, check, close } = await forward(name);
       const bodies = Array.from({ length: 6 }, (_, index) => randomBytes(2 ** (index * 4)));
       const answers = bodies.map(async (body) => {
         const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
@@ -44,7 +44,9 @@ describe.skipIf(process.platform === 'win32').each(['python3', 'node', 'perl'] a
       });
       for (const [index, answer] of (await Promise.all(answers)).entries())
         expect(answer.equals(bodies[index] ?? Buffer.alloc(0))).toBe(true);
+      await check();
       close();
+      await expect(check()).rejects.toThrow('The port was closed.');
       await expect.poll(() => fetch(`http://127.0.0.1:${port}/`).catch(() => 'closed')).toBe('closed');
     });
   },
@@ -60,6 +62,13 @@ describe.skipIf(process.platform === 'win32')('a port of a box', () => {
     const { port, broken } = await box.forward(accept);
     expect(port).toBe(7);
     await expect(broken).rejects.toThrow('broke off');
+  });
+
+  it('says whether it works, before anybody notices that it has broken', async () => {
+    const { engine, on } = scriptEngine(folder);
+    const box = await openBox(engine, { image: 'i', networks: ['none'], lifeSeconds: 60 });
+    on('exec', `printf '\\000\\000\\000\\000\\000\\000\\000\\0017'; head -c 8 > /dev/null; exit 137`);
+    await expect((await box.forward(accept)).check()).rejects.toThrow('A port of a box broke off');
   });
 
   it('opens no second connection for what arrives after a connection was destroyed', async () => {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { Duplex, type Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import type { BoxClient } from './engine.js';
@@ -9,6 +11,11 @@ export type ForwardedPort = {
   readonly port: number;
   /** Rejects with SandboxError if the port breaks before it is closed. */
   readonly broken: Promise<never>;
+  /**
+   * Resolves if the port works, so that all earlier connections had it. Rejects with SandboxError if it has broken, also
+   * if `broken` has not noticed it yet.
+   */
+  readonly check: () => Promise<void>;
   readonly close: () => void;
 };
 
@@ -16,6 +23,7 @@ export type ForwardedPort = {
 export class NoLanguage extends SandboxError {}
 
 const startSeconds = 60;
+const checkSeconds = 60;
 
 /** More than this is not read from the box before the receivers of its connections have read what arrived. */
 const mostHeldBytes = 16 * 2 ** 20;
@@ -41,9 +49,14 @@ export async function forwardPort(client: BoxClient, accept: (stream: Duplex) =>
     });
     accept(stream);
   };
+  /** Called with what the forwarder repeats. */
+  const repeated = new Map<string, () => void>();
   const started = new Promise<number>((resolve) =>
     readFrames(client, (id, bytes) => {
-      if (id === 0) return resolve(Number(bytes.toString()));
+      if (id === 0) {
+        repeated.get(bytes.toString())?.();
+        return resolve(Number(bytes.toString()));
+      }
       let stream = streams.get(id);
       if (stream === undefined && bytes.length > 0) {
         stream = new FramedStream(id, client.stdin, resume);
@@ -65,9 +78,25 @@ export async function forwardPort(client: BoxClient, accept: (stream: Duplex) =>
     isClosed = true;
     client.kill('SIGKILL'); // the forwarder ends with its standard input
   };
+  const check = async (): Promise<void> => {
+    const word = `check ${randomUUID()}`;
+    const late = new AbortController();
+    const limit = sleep(checkSeconds * 1000, undefined, { signal: late.signal, ref: false }).then((): never => {
+      throw new SandboxError('failed', `A port of a box gave no answer in ${checkSeconds} s.`);
+    });
+    const answer = new Promise<void>((resolve) => repeated.set(word, resolve));
+    client.stdin.write(toFrame(0, Buffer.from(word)));
+    try {
+      await Promise.race([answer, broken, limit]);
+    } finally {
+      repeated.delete(word);
+      limit.catch(() => undefined);
+      late.abort();
+    }
+  };
   const timer = setTimeout(close, startSeconds * 1000);
   try {
-    return { port: await Promise.race([started, broken]), broken, close };
+    return { port: await Promise.race([started, broken]), broken, check, close };
   } catch (error) {
     close();
     throw error;
@@ -79,6 +108,13 @@ export async function forwardPort(client: BoxClient, accept: (stream: Duplex) =>
 const headBytes = 8;
 /** Forwarders send much shorter frames. A program in the box that writes longer ones has taken the place of a forwarder. */
 const mostFrameBytes = 2 ** 20;
+
+function toFrame(id: number, bytes: Buffer): Buffer {
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32BE(id, 0);
+  head.writeUInt32BE(bytes.length, 4);
+  return Buffer.concat([head, bytes]);
+}
 
 function readFrames(client: BoxClient, onFrame: (id: number, bytes: Buffer) => void): void {
   let parts: Buffer[] = [];
@@ -136,9 +172,6 @@ class FramedStream extends Duplex {
 
   #send(bytes: Buffer, done: (error?: Error | null) => void): void {
     this.#hasSentLast ||= bytes.length === 0;
-    const head = Buffer.alloc(headBytes);
-    head.writeUInt32BE(this.#id, 0);
-    head.writeUInt32BE(bytes.length, 4);
-    this.#out.write(Buffer.concat([head, bytes]), (error) => done(error ?? null));
+    this.#out.write(toFrame(this.#id, bytes), (error) => done(error ?? null));
   }
 }

@@ -4,7 +4,7 @@ import { inFirstLanguage, type BoxLanguage } from './first-language.js';
  * Programs that run inside of a box, in the languages that images have. Each listens on a free port of the box's own
  * loopback address and carries its connections over its standard input and output, in frames: the number of the
  * connection and the length of the bytes, 4 bytes each, then the bytes. No bytes end one direction. Connection 0 says
- * the port. The program ends with its standard input.
+ * the port, and then repeats what it gets. The program ends with its standard input.
  */
 
 const python = `
@@ -44,6 +44,7 @@ send(0, str(l.getsockname()[1]).encode())
 threading.Thread(target=accept, args=(l,), daemon=True).start()
 while True:
     i, n = struct.unpack('>II', read(8)); b = read(n); s = socks.get(i)
+    if not i: send(0, b)
     if s is None: continue
     try:
         if n: s.sendall(b)
@@ -69,8 +70,9 @@ const server = net.createServer({ allowHalfOpen: true }, (s) => {
 server.listen(0, '127.0.0.1', () => send(0, Buffer.from(String(server.address().port))));
 process.stdin.on('data', (b) => {
   for (rest = Buffer.concat([rest, b]); rest.length >= 8; ) {
-    const n = rest.readUInt32BE(4), s = socks.get(rest.readUInt32BE(0));
+    const i = rest.readUInt32BE(0), n = rest.readUInt32BE(4), s = socks.get(i);
     if (rest.length < 8 + n) break;
+    if (i === 0) send(0, rest.subarray(8, 8 + n));
     if (s) n > 0 ? s.write(rest.subarray(8, 8 + n)) : s.end();
     rest = rest.subarray(8 + n);
   }
@@ -94,6 +96,7 @@ while (1) { for my $h ($all->can_read) {
     while (length $rest >= 8) {
       my ($i, $k) = unpack 'NN', $rest; last if length $rest < 8 + $k;
       my $b = substr $rest, 8, $k; substr($rest, 0, 8 + $k) = '';
+      frame(0, $b) if $i == 0;
       my $c = $socks{$i} or next;
       if ($k) { send_all($c, $b) } else { shutdown $c, 1; half($i) }
     }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import { Readable, Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import tar from 'tar-stream';
 
@@ -72,6 +72,26 @@ const toNode = (pack: tar.Pack): Readable => Readable.from(pack as AsyncIterable
 
 /** Thrown if an archive has more than the caller takes. */
 export class TooLarge extends Error {}
+
+/** Every archive ends with two empty blocks. */
+const endBytes = 1024;
+
+/** Passes an archive on, and fails if it breaks off. No bytes at all pass, for the caller to judge. */
+export class WholeArchive extends Transform {
+  hasBytes = false;
+  #end: Buffer = Buffer.alloc(0);
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    this.hasBytes = true;
+    this.#end = Buffer.concat([this.#end, chunk.subarray(-endBytes)]).subarray(-endBytes);
+    done(null, chunk);
+  }
+
+  override _flush(done: TransformCallback): void {
+    const isWhole = this.#end.length === endBytes && this.#end.every((byte) => byte === 0);
+    done(isWhole || !this.hasBytes ? null : new Error('The archive broke off.'));
+  }
+}
 
 /** Reads the only regular file of an archive. Returns null if it is something else. Throws TooLarge. */
 export async function readOnlyFile(archive: Readable, mostBytes: number): Promise<Buffer | null> {

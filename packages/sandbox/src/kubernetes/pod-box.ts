@@ -1,11 +1,12 @@
 import path from 'node:path';
-import type { Duplex, Readable } from 'node:stream';
+import { pipeline, type Duplex, type Readable } from 'node:stream';
 import type { Box, BoxNetwork } from '../box/box.js';
 import { endClient, type BoxClient } from '../box/engine.js';
 import { readResult, watchReport, type ExecOptions, type ExecResult } from '../box/exec-in-box.js';
 import { forwardPort, type ForwardedPort } from '../box/forward-port.js';
 import { forwarderCommand } from '../box/forwarders.js';
 import { talkInBox, type BoxTalk, type TalkOptions } from '../box/talk-in-box.js';
+import { TooLarge, WholeArchive } from '../box/tar.js';
 import { SandboxError } from '../code-runner.js';
 import { exitOf, lastLine } from '../process/watch-limits.js';
 import { askCluster, findInCluster } from './ask-cluster.js';
@@ -112,15 +113,17 @@ export class PodBox implements Box {
     const { script, mark } = packScript(path.posix.dirname(file), path.posix.basename(file));
     const client = this.#start(script);
     const { report, ended, stop } = this.#watch(client, mark);
+    const archive = pipeline(client.stdout, new WholeArchive(), () => undefined);
     try {
-      const made = await read(client.stdout);
+      const made = await read(archive);
       await ended;
-      if (report.status === 0 && client.broke === null) return made;
+      if (report.status === 0 && client.broke === null && archive.hasBytes) return made;
     } catch (error) {
       // Otherwise the archive is incomplete, and this error only follows from that.
       if (client.broke === null && (report.status ?? 0) === 0 && !report.isAbsent) {
         client.kill();
-        throw error;
+        if (error instanceof TooLarge || error instanceof SandboxError) throw error;
+        throw this.#failed(`copy ${file} out of a box`, String(error));
       }
     } finally {
       stop();

@@ -35,15 +35,15 @@ export const words = (list: readonly string[]): string =>
 export type Reported = { readonly script: string; readonly mark: string };
 
 /**
- * Runs a command as a user, and reports its beginning and its end on standard error. `user` is a name, a number, or both
- * numbers of the image's user.
+ * Runs a command as a user, and reports its beginning and its end on standard error, and its end on standard output, too.
+ * `user` is a name, a number, or both numbers of the image's user.
  */
 export function execScript(
   command: readonly string[],
   { stdin, ...options }: TalkOptions & Pick<ExecOptions, 'stdin'>,
 ): Reported {
   const input = stdin === undefined ? 'run "$@" 2>&1 < /dev/null' : 'frames | run "$@" 2>&1';
-  return reportAround([frames, input], command, options);
+  return reportAround([frames, input, 'status=$?', 'echo "$mark ended"', '(exit "$status")'], command, options);
 }
 
 /** Like `execScript`. The command has the rest of standard input, and its errors stay apart from its output. */
