@@ -42,15 +42,24 @@ export async function asOutage<T>(host: string, work: () => Promise<T>, prefix =
   }
 }
 
-/** Runs a command of ours as root. */
+/** Runs a command of ours as root. Throws EnvironmentOutage if it was ended before it was done. */
 export async function asRoot(
   box: Box,
   script: string,
   { host, signal }: { readonly host: string; readonly signal: AbortSignal },
 ): Promise<ExecResult> {
   const command = ['/bin/sh', '-c', script];
-  return asOutage(host, () => box.exec(command, { user: 0, seconds: engineSeconds, outputCharacters: 4000, signal }));
+  const limits = { user: 0, seconds: engineSeconds, outputCharacters: 4000, signal };
+  const result = await asOutage(host, () => box.exec(command, limits));
+  if (!wasEnded(result)) return result;
+  throw new EnvironmentOutage(`A command of ours in ${box.name} was ended: ${lastLineOf(result)}`, { host });
 }
+
+/** The status of a command that was killed. */
+const killedStatus = 137;
+
+/** Whether a command ran out of time or was killed, so that it did not do what it should. */
+export const wasEnded = ({ status }: ExecResult): boolean => status === null || status === killedStatus;
 
 export const lastLineOf = ({ output, status, isOutOfTime }: ExecResult): string =>
   output.trim().split('\n').at(-1) || (isOutOfTime ? 'it did not end' : `exit code ${status}`);

@@ -78,6 +78,13 @@ class MemoryBox implements Box {
   remove = async (): Promise<void> => void this.log.push('remove');
 }
 
+const workingPort = {
+  port: 9,
+  broken: new Promise<never>(() => undefined),
+  check: async () => undefined,
+  close: () => undefined,
+};
+
 async function openSession(
   box: MemoryBox,
   toml = '',
@@ -211,7 +218,7 @@ describe('a program in the box', () => {
     const ended = { status: null, output: '', isOutOfTime: true, hasReported: false };
     box.exec = (_command, { limit }) =>
       new Promise((resolve) => limit?.addEventListener('abort', () => resolve(ended)));
-    box.forward = async () => ({ port: 9, broken: new Promise(() => undefined), close: () => undefined });
+    box.forward = async () => workingPort;
     const session = await openSession(box, '', { lifeSeconds: 0.2 });
     const openRoute = (clock: { begin(): unknown }) => {
       clock.begin();
@@ -231,7 +238,7 @@ describe('a program in the box', () => {
     const broken = new SandboxError('failed', 'A port of a box broke off');
     let lose: (error: Error) => void = () => undefined;
     const lost = new Promise<never>((_resolve, reject) => (lose = reject));
-    box.forward = async () => ({ port: 9, broken: lost, close: () => undefined });
+    box.forward = async () => ({ ...workingPort, broken: lost });
     expect(await session.connect(endpoint)).toMatchObject({ baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'k' });
     box.exec = () => new Promise(() => lose(broken));
     await expect(session.run({ command: ['a'] })).rejects.toThrow(EnvironmentOutage);
@@ -259,7 +266,7 @@ describe('the tool servers of a task', () => {
 
   it('are left to a program in the machine when it gets its model', async () => {
     const box = new MemoryBox();
-    box.forward = async () => ({ port: 9, broken: new Promise(() => undefined), close: () => undefined });
+    box.forward = async () => workingPort;
     const session = await openSession(box, toml);
     await session.begin();
     expect(session.toolServers).toMatchObject([{ name: 'notes', transport: 'stdio', command: process.execPath }]);
@@ -306,6 +313,7 @@ describe('a verifier in the machine of the agent', () => {
   it.each<[string, Answer]>([
     ['did not end in 600 s', { status: null, isOutOfTime: true, hasReported: false }],
     ['was killed', { status: null, hasReported: false }],
+    ['was killed', { status: 137, output: 'has-room\n' }],
     ['has no room left', { output: '' }],
     ['podman exec broke off', new SandboxError('failed', 'podman exec broke off')],
   ])('gives no verdict if it %s', async (message, answer) => {
@@ -314,6 +322,55 @@ describe('a verifier in the machine of the agent', () => {
     const verdict = (await openSession(box)).evaluate();
     await expect(verdict).rejects.toThrow(message);
     await expect(verdict).rejects.toThrow(EnvironmentOutage);
+  });
+
+  it.each<[string, string, (box: MemoryBox) => void]>([
+    ['the machine has ended', 'ended while the agent worked', (box) => (box.isRunning = async () => false)],
+    [
+      'the way to the allowed hosts does not work',
+      'A port broke off',
+      (box) =>
+        (box.forward = async () => ({
+          ...workingPort,
+          check: () => Promise.reject(new SandboxError('failed', 'A port broke off')),
+        })),
+    ],
+    [
+      'a command of verifier.collect runs out of time',
+      'A command of verifier.collect of task o/n was ended: dump (it did not end)',
+      (box) => {
+        const usual = box.answer;
+        box.answer = (command, options) =>
+          command === 'sh -c dump' ? { status: null, isOutOfTime: true } : usual(command, options);
+      },
+    ],
+    [
+      'a command of ours is killed',
+      'A command of ours in b was ended: exit code 137',
+      (box) => (box.answer = (command) => (command.includes('rm -rf') ? { status: 137 } : { output: 'has-room' })),
+    ],
+  ])('does not begin if %s', async (_, message, fail) => {
+    const box = new MemoryBox({ 'reward.txt': '0' });
+    box.forward = async () => workingPort;
+    fail(box);
+    const toml =
+      '[task]\nname = "o/n"\n[agent]\nnetwork_mode = "allowlist"\nallowed_hosts = ["example.com"]\n[[verifier.collect]]\ncommand = "dump"';
+    const session = await openSession(box, toml);
+    await session.begin();
+    const verdict = session.evaluate();
+    await expect(verdict).rejects.toThrow(message);
+    await expect(verdict).rejects.toThrow(EnvironmentOutage);
+    expect(box.log).not.toContain('exec - test.sh');
+  });
+
+  it('gives no verdict if its way to the allowed hosts broke while it ran', async () => {
+    const box = new MemoryBox({ 'reward.txt': '0' });
+    const broken = new SandboxError('failed', 'A port broke off');
+    box.forward = async () => ({ ...workingPort, check: () => Promise.reject(broken) });
+    const toml = '[verifier]\nnetwork_mode = "allowlist"\nallowed_hosts = ["example.com"]';
+    const session = await openSession(box, toml);
+    await expect(session.evaluate()).rejects.toThrow('A port broke off');
+    expect(box.log.at(-1)).toBe('exec - test.sh');
   });
 
   it('reports a command of verifier.collect that fails', async () => {

@@ -9,6 +9,7 @@ import type {
   ToolResult,
   ToolServer,
 } from '@agentjet/rollout/inputs';
+import { SandboxError } from '@agentjet/sandbox';
 import type { BoxHost } from '@agentjet/sandbox/boxes';
 import { asOutage, harborHostOf } from './box-work.js';
 import { removeMachine, type HarborMachine } from './harbor-machine.js';
@@ -192,6 +193,7 @@ export class HarborSession implements Session {
   async #scoreStep(): Promise<Rewards> {
     const [task, step] = [this.#task, this.#step];
     const next = task.steps[task.steps.indexOf(step) + 1];
+    await asOutage(this.#engine.name, () => this.#requireWorking());
     await this.#leave();
     const rewards = await verify({
       engine: this.#engine,
@@ -213,6 +215,16 @@ export class HarborSession implements Session {
     this.#routes = new ModelRoutes(this.#machine.box, task.name);
     await this.begin(step.verifier.machine === null);
     return rewards;
+  }
+
+  /**
+   * Throws SandboxError if the machine or a way out of it failed while the agent worked. The result of its last command
+   * may have arrived before the failure was noticed.
+   */
+  async #requireWorking(): Promise<void> {
+    const { box } = this.#machine;
+    if (!(await box.isRunning())) throw new SandboxError('failed', `The box ${box.name} ended while the agent worked.`);
+    await Promise.all([this.#network?.check(), this.#routes.check()]);
   }
 
   /** Takes the network, the models and the tool servers away from the agent. */

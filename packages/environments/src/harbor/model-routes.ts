@@ -42,6 +42,11 @@ export class ModelRoutes {
     return { ...endpoint, baseUrl: `http://127.0.0.1:${port.port}/v1` };
   }
 
+  /** Rejects with SandboxError if a way does not work. */
+  async check(): Promise<void> {
+    await Promise.all(this.#open.map(({ port }) => port.check()));
+  }
+
   /** The time in which programs waited for their models. */
   waitedMs(): number {
     return this.#clock.read().waitedMs;

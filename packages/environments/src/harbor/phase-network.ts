@@ -12,6 +12,8 @@ export type PhaseNetwork = {
   readonly env: Readonly<Record<string, string>>;
   /** Rejects with SandboxError if the way to the allowed hosts breaks. */
   readonly broken: Promise<never>;
+  /** Rejects with SandboxError if that way does not work, because programs then failed without a fault. */
+  readonly check: () => Promise<void>;
   /** Connects as a program of the box could. */
   readonly dial: Dial;
   readonly close: () => void;
@@ -31,8 +33,9 @@ export async function enterNetwork(
 ): Promise<PhaseNetwork> {
   await box.setNetwork(boxNetworkOf(network));
   const dialInside: Dial = (host, port) => dialFromBox(box, host, port);
+  const check = async (): Promise<void> => undefined;
   if (typeof network === 'string')
-    return { env: {}, broken: new Promise(() => undefined), dial: dialInside, close: () => undefined };
+    return { env: {}, broken: new Promise(() => undefined), check, dial: dialInside, close: () => undefined };
   const proxy = createAllowProxy(network);
   const port = await box.forward(proxy.accept).catch((error: unknown) => {
     throw error instanceof NoLanguage ? notEnforced(taskName, error) : error;
@@ -50,7 +53,8 @@ export async function enterNetwork(
   };
   const dial: Dial = (host, to) =>
     isLoopback(host) || names.includes(host) ? dialInside(host, to) : proxy.dial(host, to);
-  return { env: proxyVariables(`http://127.0.0.1:${port.port}`, names), broken, dial, close };
+  const env = proxyVariables(`http://127.0.0.1:${port.port}`, names);
+  return { env, broken, check: port.check, dial, close };
 }
 
 /** Programs read these names in small or in capital letters. Node reads them only with NODE_USE_ENV_PROXY. */

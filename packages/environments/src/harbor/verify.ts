@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
 import { cleanArchive, packFolder, type Box, type BoxHost } from '@agentjet/sandbox/boxes';
-import { asOutage, asRoot, engineSeconds, harborHostOf, lastLineOf } from './box-work.js';
+import { asOutage, asRoot, engineSeconds, harborHostOf, lastLineOf, wasEnded } from './box-work.js';
 import { emptyFolders } from './empty-folders.js';
 import { excludedBy } from './excluded-by.js';
 import { openMachine, openSecondsOf, removeMachine, type HarborMachine } from './harbor-machine.js';
@@ -49,7 +49,10 @@ export function verifySecondsOf({ verifier }: HarborStep): number {
   return collecting + opening + verifier.seconds + 4 * engineSeconds;
 }
 
-/** Runs the commands that save what the machine holds. A command that fails is reported and not the agent's failure. */
+/**
+ * Runs the commands that save what the machine holds. A command that fails is reported, and one that is ended before it is
+ * done is an outage.
+ */
 async function collect(
   { engine, task, step, machine, signal, onNotice }: VerifyOptions,
   isMeant: (command: CollectToml) => boolean,
@@ -64,8 +67,10 @@ async function collect(
         signal,
       }),
     );
-    if (result.status !== 0)
-      onNotice(`A command of verifier.collect of task ${task.name} failed: ${command} (${lastLineOf(result)})`);
+    const subject = `A command of verifier.collect of task ${task.name}`;
+    const what = `${command} (${lastLineOf(result)})`;
+    if (wasEnded(result)) throw new EnvironmentOutage(`${subject} was ended: ${what}`, { host: harborHostOf(task) });
+    if (result.status !== 0) onNotice(`${subject} failed: ${what}`);
   }
 }
 
@@ -175,7 +180,9 @@ async function copyTests({ engine, task, step }: VerifyOptions, box: Box): Promi
 /** The shell says at the end whether there was room to write. A full disk makes honest work fail. */
 const testScript = [
   '(/tests/test.sh) > /logs/verifier/test-stdout.txt 2>&1',
+  'status=$?',
   'if echo room > /logs/verifier/.room && [ -s /logs/verifier/.room ]; then rm -f /logs/verifier/.room; echo has-room; fi',
+  'exit $status',
 ].join('; ');
 
 async function runTests(
@@ -196,13 +203,17 @@ async function runTests(
     outputCharacters: 1000,
     signal,
   });
-  const result = await asOutage(engine.name, () => Promise.race([run, way.broken])).finally(way.close);
+  const result = await asOutage(engine.name, async () => {
+    const ended = await Promise.race([run, way.broken]);
+    if (!ended.isOutOfTime) await way.check();
+    return ended;
+  }).finally(way.close);
   if (result.isOutOfTime)
     throw new EnvironmentOutage(
       `The verifier of task ${task.name} did not end in ${seconds} s (verifier.timeout_sec).`,
       { host },
     );
-  if (!result.hasReported) throw new EnvironmentOutage(`The verifier of task ${task.name} was killed.`, { host });
+  if (wasEnded(result)) throw new EnvironmentOutage(`The verifier of task ${task.name} was killed.`, { host });
   if (!result.output.includes('has-room'))
     throw new EnvironmentOutage(`The box of task ${task.name} has no room left to write a verdict.`, { host });
   await services?.requireIntact();

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentOutage } from '@agentjet/core';
 import { scriptEngine } from '@agentjet/sandbox/testing';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -22,8 +23,13 @@ services:
     depends_on: { prepare: { condition: service_completed_successfully } }
 `;
 
-/** `ends` is what the engine says about a service, by the number of its box: the network is 1, prepare 2, web 3. */
-async function open(ends: Readonly<Record<number, string>>) {
+const hosts = '127.0.0.1\tmain prepare\n127.0.0.1\tweb\n';
+
+/**
+ * `ends` is what the engine says about a service, by the number of its box: the network is 1, prepare 2, web 3.
+ * `firstHosts` are the names that are read first.
+ */
+async function open(ends: Readonly<Record<number, string>>, firstHosts = hosts) {
   const folder = mkdtempSync(path.join(root, 'task-'));
   mkdirSync(path.join(folder, 'environment'));
   mkdirSync(path.join(folder, 'tests'));
@@ -46,7 +52,7 @@ async function open(ends: Readonly<Record<number, string>>) {
     const cases = Object.entries(said).map(([number, line]) => `*/box-${number}-*) echo "${line}";;`);
     scripted.on(
       'container',
-      `for last; do :; done; case $(ls -d "$home"/box-*-$last) in ${cases.join(' ')} *) echo "true 12:00";; esac; exit 0`,
+      `for last; do :; done; case $(ls -d "$home"/box-*-$last) in ${cases.join(' ')} *) echo "running 12:00";; esac; exit 0`,
     );
   };
   say(ends);
@@ -55,12 +61,15 @@ async function open(ends: Readonly<Record<number, string>>) {
   const commands = [
     '*"command -v bash"*) printf "/app\\nbash\\nno\\n";;',
     '*"> /etc/hosts"*) for last; do :; done; printf %s "$last" | tee "$home/names";;',
-    '*"cat /etc/hosts"*) echo "127.0.0.1 web";;',
+    '*"cat /etc/hosts"*) cat "$home/hosts"; mv "$home/later-hosts" "$home/hosts" 2>/dev/null;;',
   ];
+  const home = path.dirname(scripted.engine.program);
+  writeFileSync(path.join(home, 'hosts'), firstHosts);
+  writeFileSync(path.join(home, 'later-hosts'), hosts);
   const shell = 'while [ "$1" != /bin/sh ]; do shift; done';
   scripted.on(
     'exec',
-    `words="$*"; ${shell}; echo "$4 begins 1" >&2; case "$words" in ${commands.join(' ')} esac; echo "$4 ended 0" >&2; exit 0`,
+    `words="$*"; ${shell}; echo "$4 begins 1" >&2; case "$words" in ${commands.join(' ')} esac; echo "$4 ended"; echo "$4 ended 0" >&2; exit 0`,
   );
   const task = await readHarborTask(folder);
   const opened = openMachine(scripted.engine, task.machine, {
@@ -75,13 +84,13 @@ async function open(ends: Readonly<Record<number, string>>) {
       .calls()
       .filter((call) => /^(run|rm|volume|network) /.test(call))
       .map((call) => call.replace(/ --label \S+=(\{.*?\}|\S*)/g, '').replace(/ajet-(box|volume)-[0-9a-f-]+/g, '$1'));
-  const readNames = () => readFileSync(path.join(path.dirname(scripted.engine.program), 'names'), 'utf8');
+  const readNames = () => readFileSync(path.join(home, 'names'), 'utf8');
   return { opened, calls, say, readNames };
 }
 
 describe.skipIf(process.platform === 'win32')('the machines next to that of the agent', () => {
   it('share one network and volumes, begin in order, and are removed after the machine of the agent', async () => {
-    const { opened, calls } = await open({ 2: 'false 0' });
+    const { opened, calls } = await open({ 2: 'exited 0' });
     const machine = await opened;
     await machine.services?.requireIntact();
     await removeMachine(machine);
@@ -102,9 +111,11 @@ describe.skipIf(process.platform === 'win32')('the machines next to that of the 
   });
 
   it.each([
-    ['The service prepare ended with status 1: no such table (task', { 2: 'false 1' }],
-    ['The service web ended with status 120: no such table (task', { 2: 'false 0', 3: 'false 120' }],
-    ['The service web was ended by the engine', { 2: 'false 0', 3: 'false 137' }],
+    ['The service prepare ended with status 1: no such table (task', { 2: 'exited 1' }],
+    ['The service web ended with status 120: no such table (task', { 2: 'exited 0', 3: 'exited 120' }],
+    ['The service web was ended by the engine', { 2: 'exited 0', 3: 'exited 137' }],
+    ['The service web was ended by the engine', { 2: 'exited 0', 3: 'exited -1' }],
+    [' is in the state "created"', { 2: 'created 0' }],
   ])('are an outage if one fails before the agent begins: %s', async (message, ends) => {
     const { opened, calls } = await open(ends);
     const failure = await opened.catch((error: unknown) => error);
@@ -115,21 +126,41 @@ describe.skipIf(process.platform === 'win32')('the machines next to that of the 
     expect(calls().at(-1)).toBe('volume rm --force volume');
   });
 
-  it('get their names again that an agent may have changed', async () => {
-    const { opened, readNames } = await open({ 2: 'false 0' });
-    await (await opened).services?.restoreNames();
-    expect(readNames()).toBe('127.0.0.1 web\n');
+  it('begin after the engine has taken those that they wait for off the network', async () => {
+    const { opened, calls, say } = await open({ 2: 'stopped 0' });
+    const numRun = () => calls().filter((call) => call.startsWith('run ')).length;
+    await expect.poll(numRun).toBe(2);
+    await sleep(400);
+    expect(numRun()).toBe(2);
+    say({ 2: 'exited 0' });
+    await opened;
+    expect(numRun()).toBe(4);
   });
 
+  it('get their names again that an agent may have changed', async () => {
+    const { opened, readNames } = await open({ 2: 'exited 0' });
+    await (await opened).services?.restoreNames();
+    expect(readNames()).toBe(hosts);
+  });
+
+  it.each(['', '127.0.0.1\tmain prepare\n127.0.0.1\tw', '127.0.0.1\tmain prepare\n127.0.0.1\tweb'])(
+    'are not forgotten because the engine writes their names again at that moment: %j',
+    async (firstHosts) => {
+      const { opened, readNames } = await open({ 2: 'exited 0' }, firstHosts);
+      await (await opened).services?.restoreNames();
+      expect(readNames()).toBe(hosts);
+    },
+  );
+
   it.each([
-    ['The service web was ended by the engine', { 3: 'true 12:00' }, { 3: 'false 137' }],
-    ['The network of the machines has ended', {}, { 1: 'true 13:00' }],
+    ['The service web was ended by the engine', { 3: 'running 12:00' }, { 3: 'exited 137' }],
+    ['The network of the machines has ended', {}, { 1: 'running 13:00' }],
   ])('are an outage if the engine ends one while the agent works: %s', async (message, before, after) => {
-    const { opened, say } = await open({ ...before, 2: 'false 0' });
+    const { opened, say } = await open({ ...before, 2: 'exited 0' });
     const { services } = await opened;
-    say({ ...after, 2: 'false 0' });
+    say({ ...after, 2: 'exited 0' });
     await expect(services?.requireIntact()).rejects.toThrow(message);
-    say({ 2: 'false 0', 3: 'false 1' }); // the program itself ended
+    say({ 2: 'exited 0', 3: 'exited 1' }); // the program itself ended
     await services?.requireIntact();
   });
 });

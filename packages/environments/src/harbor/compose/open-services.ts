@@ -62,6 +62,20 @@ export function serviceSecondsOf({ compose, buildSeconds }: MachineSpec): number
 }
 
 const pollMs = 300;
+/** An engine may take this long to take a box that has ended off its network. */
+const clearMs = 10_000;
+/** The names are read this often. */
+const mostTries = 10;
+
+/** Whether a whole line of a file of hosts gives the loopback address this name. */
+const hasName = (hosts: string, name: string): boolean =>
+  hosts
+    .split('\n')
+    .slice(0, -1)
+    .some((line) => {
+      const [address, ...names] = line.trim().split(/\s+/);
+      return address === '127.0.0.1' && names.includes(name);
+    });
 
 export class Services {
   readonly engine: BoxEngine;
@@ -71,6 +85,7 @@ export class Services {
   #specs: readonly ServiceSpec[] = [];
   #network: Box | undefined;
   #networkBegan = '';
+  #hosts: readonly string[] = [];
   #names = '';
 
   constructor(engine: BoxEngine, task: HarborTask) {
@@ -88,6 +103,7 @@ export class Services {
     const { compose } = spec;
     if (compose === null) return;
     this.#specs = compose.services;
+    this.#hosts = compose.names;
     for (const name of compose.volumes) this.#volumes.set(name, await this.#ask(() => createVolume(this.engine)));
     const network = await this.#ask(() =>
       openContainer(this.engine, { ...boxOptionsOf(options), image: options.image, names: compose.names }),
@@ -165,11 +181,15 @@ export class Services {
     { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
   ): Promise<void> {
     const until = performance.now() + seconds * 1000;
+    let clearedBy = Infinity;
     for (;;) {
       const end = await this.#ask(() => readProgramEnd(this.engine, box.name));
-      if (end?.status === 0) return;
-      if (end !== null) throw this.#ended(spec, end);
-      if (performance.now() > until) throw this.#outage(`The service ${spec.name} did not end in ${seconds} s.`);
+      const now = performance.now();
+      if (end !== null) {
+        if (end.status !== 0) throw this.#ended(spec, end);
+        if (end.isCleared || now > clearedBy) return;
+        clearedBy = Math.min(clearedBy, now + clearMs);
+      } else if (now > until) throw this.#outage(`The service ${spec.name} did not end in ${seconds} s.`);
       await sleep(pollMs, undefined, { signal });
     }
   }
@@ -199,9 +219,21 @@ export class Services {
     );
   }
 
-  /** Remembers the names on the network, before the agent begins. All machines read them from one file. */
+  /**
+   * Remembers the names on the network, before the agent begins. All machines read them from one file, which an engine
+   * writes again whenever a machine begins or ends. So a part of the file may be all that there is for a moment.
+   */
   async keepNames(): Promise<void> {
-    this.#names = await this.#runInNetwork('cat /etc/hosts');
+    for (let tries = 1; ; tries++) {
+      const names = await this.#runInNetwork('cat /etc/hosts');
+      const missing = this.#hosts.filter((host) => !hasName(names, host));
+      if (missing.length === 0) {
+        this.#names = names;
+        return;
+      }
+      if (tries === mostTries) throw this.#outage(`The network has no machine with the name ${missing.join(', ')}.`);
+      await sleep(pollMs);
+    }
   }
 
   /** Writes the names again, because an agent with root can change them. */
