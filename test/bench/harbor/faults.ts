@@ -7,17 +7,35 @@ import { doNothing, openBench, playTask, solve } from './play.js';
 
 /**
  * An engine whose calls fail at random: they are refused, their client is killed before, during or after the work, the
- * box is stopped or removed first, copies are cut, and calls are slow.
+ * box is stopped or removed first, any box of the episode is killed a little later, output is cut or lost, and calls are
+ * slow.
  */
 
-const kinds = ['refuse', 'kill-before', 'kill-during', 'kill-after', 'stop-box', 'remove-box', 'cut', 'slow'] as const;
+const kinds = [
+  'refuse',
+  'kill-before',
+  'kill-during',
+  'kill-after',
+  'stop-box',
+  'remove-box',
+  'kill-later',
+  'cut',
+  'silent',
+  'slow',
+] as const;
 
 const script = (program: string, folder: string): string => `#!/bin/sh
 n=$( (flock 9; n=$(($(cat ${folder}/calls) + 1)); echo $n > ${folder}/calls; echo $n) 9> ${folder}/lock)
 kind=$(sed -n "s/^$n //p" ${folder}/plan)
 real=${program}
 box=$(echo "$*" | grep -o 'ajet-box-[0-9a-f-]*' | head -n 1)
-[ -z "$kind" ] || echo "$kind $1" >> ${folder}/injected
+kill_later() {
+  sleep 0.3
+  episode=$("$real" container inspect --format '{{index .Config.Labels "org.agentjet.episode"}}' "$box")
+  victim=$("$real" ps --filter "label=org.agentjet.episode=$episode" --format '{{.Names}}' | shuf -n 1)
+  [ -z "$episode" ] || [ -z "$victim" ] || "$real" kill "$victim"
+}
+[ -z "$kind" ] || echo "$kind $1: $*" | head -n 1 >> ${folder}/injected
 case $kind in
 refuse) echo "Error: injected" >&2; exit 125;;
 kill-before) kill -9 $$;;
@@ -25,7 +43,9 @@ kill-during) "$real" "$@" & sleep 0.1; kill -9 $! $$;;
 kill-after) "$real" "$@" > /dev/null 2>&1; kill -9 $$;;
 stop-box) [ -z "$box" ] || "$real" kill "$box" > /dev/null 2>&1;;
 remove-box) [ -z "$box" ] || "$real" rm -f -t 0 "$box" > /dev/null 2>&1;;
+kill-later) [ -z "$box" ] || kill_later > /dev/null 2>&1 < /dev/null &;;
 cut) "$real" "$@" | head -c 700; echo "Error: injected cut" >&2; exit 125;;
+silent) exec "$real" "$@" > /dev/null;;
 slow) sleep 1;;
 esac
 exec "$real" "$@"
@@ -36,12 +56,14 @@ export type FaultResult = {
   readonly wrongRewards: number;
   readonly finished: number;
   readonly episodes: number;
+  /** The calls of the engine in all attempts. */
+  readonly calls: number;
   readonly kinds: Readonly<Record<string, number>>;
 };
 
 /** An episode is repeated this often after outages. */
 const attempts = 6;
-/** About as many calls of the engine as one episode makes. */
+/** No episode makes fewer calls of the engine, so all faults are injected. */
 const callsOfEpisode = 14;
 
 export async function injectFaults(
@@ -65,18 +87,22 @@ export async function injectFaults(
   chmodSync(program, 0o755);
   const engine: BoxEngine = { ...found, program };
   try {
-    const ends = await playAll(tasks, { engine, episodes, parallel });
-    const injected = readFileSync(path.join(folder, 'injected'), 'utf8')
-      .trim()
-      .split('\n')
-      .filter((line) => line !== '');
+    const readInjected = (): readonly string[] =>
+      readFileSync(path.join(folder, 'injected'), 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
+    const ends = await playAll(tasks, { engine, episodes, parallel, readInjected });
     const byKind: Record<string, number> = {};
-    for (const line of injected) byKind[line] = (byKind[line] ?? 0) + 1;
+    for (const line of readInjected()) {
+      const [kind = line] = line.split(':');
+      byKind[kind] = (byKind[kind] ?? 0) + 1;
+    }
     return {
-      injected: injected.length,
+      injected: readInjected().length,
       wrongRewards: ends.filter((end) => end === 'wrong').length,
       finished: ends.filter((end) => end === 'right').length,
       episodes,
+      calls: Number(readFileSync(path.join(folder, 'calls'), 'utf8')),
       kinds: byKind,
     };
   } finally {
@@ -88,7 +114,12 @@ type End = 'right' | 'wrong' | 'lost';
 
 async function playAll(
   tasks: readonly Task[],
-  { engine, episodes, parallel }: { engine: BoxEngine; episodes: number; parallel: number },
+  {
+    engine,
+    episodes,
+    parallel,
+    readInjected,
+  }: { engine: BoxEngine; episodes: number; parallel: number; readInjected: () => readonly string[] },
 ): Promise<readonly End[]> {
   const environment = openBench({ engine });
   const ends: End[] = [];
@@ -97,7 +128,10 @@ async function playAll(
     for (let episode = next++; episode < episodes; episode = next++) {
       const task = tasks[Math.floor(episode / 2) % tasks.length];
       if (task === undefined) throw new Error('There are no tasks.');
-      ends.push(await playUntilScored(task, { environment, isSolved: episode % 2 === 0 }));
+      const before = readInjected().length;
+      const end = await playUntilScored(task, { environment, isSolved: episode % 2 === 0 });
+      if (end === 'wrong') console.error(`faults meanwhile:\n${readInjected().slice(before).join('\n')}`);
+      ends.push(end);
     }
   };
   await Promise.all(Array.from({ length: parallel }, play));
