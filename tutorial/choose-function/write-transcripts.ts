@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { replaceFile } from '@agentjet/core';
 import { exampleTurns, refusal, systemPrompt, toTools } from './agent.js';
 import { dataDir } from './fetch-bfcl.js';
 import type { Task } from 'agentjet';
@@ -65,7 +65,7 @@ if (process.argv[1] === import.meta.filename) {
   for (const form of ['tool call', 'bare JSON'] as const) {
     const lines = tasksOf('imitation').map((task) => JSON.stringify(transcriptOf(task, form)));
     const file = path.join(dataDir, forms[form]);
-    writeFileSync(file, `${lines.join('\n')}\n`);
+    await replaceFile(file, `${lines.join('\n')}\n`);
     console.log(`${file}: ${lines.length} transcripts`);
   }
 }

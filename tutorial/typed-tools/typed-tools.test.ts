@@ -9,9 +9,9 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { meanOf, nameTags, piecesOf } from './name-tags.js';
 import { drawTasks, splitOf } from './questions.js';
-import { answerCall, schemas, type ToolCall } from './shop.js';
+import { answerCall, cities, items, schemas, type ToolCall, warehouses, weekdays } from './shop.js';
 import { answerCustomer } from './workflow.js';
-import { transcriptsOf } from './write-transcripts.js';
+import { drawQuestions, transcriptsOf } from './write-transcripts.js';
 
 const call: ToolCall = { name: 'quote_price', input: { item: 'desk', quantity: 3, express: true } };
 const task = {
@@ -72,6 +72,29 @@ it('draws questions whose calls fit the types of the tools, each on one side', (
     expect(schemas[name].safeParse(input).success).toBe(true);
     expect(splitOf(mainQuery)).toBe('evaluation');
   }
+});
+
+it('imitates each value of an argument in three questions, or in all that there are, and none of the evaluation', () => {
+  type Tasks = ReturnType<typeof drawQuestions>;
+  const countOf = (tasks: Tasks, name: string, [key, value]: readonly [string, unknown]): number =>
+    tasks
+      .map(({ metadata }) => metadata['call'] as ToolCall)
+      .filter((each) => each.name === name && Reflect.get(each.input, key) === value).length;
+  const expected = [
+    ['count_stock', { item: items, warehouse: warehouses }],
+    ['quote_price', { item: items, express: [true, false] }],
+    ['plan_delivery', { city: cities, weekday: weekdays, floor: [0, 1, 2, 3, 4, 5, 6] }],
+  ] as const;
+  const [imitated, all] = [drawQuestions(), drawTasks('training', { seed: 2, count: 600 })];
+  for (const [name, input] of expected)
+    for (const [key, values] of Object.entries(input))
+      for (const value of values) {
+        const count = countOf(imitated, name, [key, value]);
+        expect(count, `${name} ${value}`).toBeGreaterThanOrEqual(Math.min(3, countOf(all, name, [key, value])));
+        expect(count, `${name} ${value}`).toBeGreaterThanOrEqual(2);
+      }
+  expect(imitated).toHaveLength(77);
+  expect(imitated.map(({ mainQuery }) => splitOf(mainQuery))).not.toContain('evaluation');
 });
 
 it('writes a transcript of the call with tools, and one of the answer without them', () => {

@@ -1,14 +1,31 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { replaceFile } from '@agentjet/core';
 import type { Task } from 'agentjet';
 import { z } from 'zod';
 import { systemPrompt } from './agent.js';
 import { descriptions, schemas, type ToolCall, type ToolName } from './shop.js';
 import { drawTasks } from './questions.js';
 
-/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes two transcripts of each of 36 solved questions for `ajet sft`. */
+/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes two transcripts of each of 77 solved questions for `ajet sft`. */
 
-const numQuestions = 36;
+/** Each city, weekday, item and so on is in this many questions, or in all that there are. The model may never write a value that it was not shown. */
+const timesShown = 3;
+
+/** Draws questions, and keeps those with a value that was not shown often enough. The model copies quantities, so they do not count. */
+export function drawQuestions(): readonly Task[] {
+  const shown = new Map<string, number>();
+  const countOf = (value: string): number => shown.get(value) ?? 0;
+  return drawTasks('training', { seed: 2, count: 300 }).filter(({ metadata }) => {
+    const { name, input } = metadata['call'] as ToolCall;
+    const values = Object.entries(input)
+      .filter(([key]) => key !== 'quantity')
+      .map(([key, value]) => `${name} ${key} ${value}`);
+    const isNeeded = values.some((value) => countOf(value) < timesShown);
+    if (isNeeded) for (const value of values) shown.set(value, countOf(value) + 1);
+    return isNeeded;
+  });
+}
 
 const tools = (Object.keys(schemas) as ToolName[]).map((name) => ({
   type: 'function',
@@ -33,10 +50,8 @@ export function transcriptsOf({ mainQuery, metadata }: Task): readonly object[] 
 
 if (process.argv[1] === import.meta.filename) {
   const folder = path.join(import.meta.dirname, 'data');
-  const lines = drawTasks('training', { seed: 2, count: numQuestions }).flatMap((task) =>
-    transcriptsOf(task).map((transcript) => JSON.stringify(transcript)),
-  );
+  const lines = drawQuestions().flatMap((task) => transcriptsOf(task).map((transcript) => JSON.stringify(transcript)));
   mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, 'transcripts.jsonl'), `${lines.join('\n')}\n`);
+  await replaceFile(path.join(folder, 'transcripts.jsonl'), `${lines.join('\n')}\n`);
   console.log(`${folder}/transcripts.jsonl: ${lines.length} transcripts`);
 }
