@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { median } from '../bench/bench.js';
+import { describeChoice } from '../bench/real/kept.js';
+import { findChoiceShortfalls } from '../nightly/real/find-shortfalls.js';
 import type { SeedResult } from './cell-result.js';
 import { formatReleases, readAllResults, releasesPage } from './releases-page.js';
 import { listVersions, readResults } from './store.js';
@@ -13,8 +15,8 @@ import { listVersions, readResults } from './store.js';
 
 const newest = listVersions().flatMap((version) => readResults(version));
 
-function seedsOf(tutorial: string): readonly SeedResult[] {
-  const { seeds } = newest.findLast((result) => result.tutorial === tutorial && result.backbone === 'onnx') ?? {};
+function seedsOf(tutorial: string, backbone = 'onnx'): readonly SeedResult[] {
+  const { seeds } = newest.findLast((result) => result.tutorial === tutorial && result.backbone === backbone) ?? {};
   if (seeds === undefined) throw new Error(`no result of ${tutorial} is kept`);
   expect(seeds.length, tutorial).toBeGreaterThanOrEqual(3);
   return seeds;
@@ -88,6 +90,20 @@ describe('the kept results meet the bars of the tutorials', () => {
     'reasoning-gym: 0.3 more of %s, however little of it was solved before',
     (family) => {
       expect(medianOf('reasoning-gym', (seed) => leastGain(seed, family))).toBeGreaterThanOrEqual(0.3);
+    },
+  );
+
+  it.each(['typed-tools-lenient'])('%s: every seed ends at 0.95 or more', (tutorial) => {
+    for (const { seed, success_after: later } of seedsOf(tutorial, 'torch'))
+      expect(later, `seed ${seed}`).toBeGreaterThanOrEqual(0.95);
+  });
+
+  const choice = newest.findLast(({ tutorial }) => tutorial === 'choose-function');
+  // No result is kept yet if this is skipped. It needs a GPU.
+  it.skipIf(choice === undefined)(
+    'choose-function: 0.2 more of simple and of multiple, and at most 0.05 less of irrelevance',
+    () => {
+      expect(findChoiceShortfalls({ bfcl: describeChoice(choice)?.summary })).toEqual([]);
     },
   );
 

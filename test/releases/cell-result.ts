@@ -6,7 +6,7 @@ import type { SampledTokens } from './sampled-tokens.js';
  */
 
 /** A training from which the cell's own training continues, on the same held-out tasks. */
-export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & {
+export type Stage = Pick<SeedResult, 'success_before' | 'success_after' | 'kinds_before' | 'kinds_after'> & {
   readonly name: string;
   /** The source of the weights that the stage began with, if they are not those of the cell's model. */
   readonly model_source?: { readonly [key: string]: unknown };
@@ -47,6 +47,9 @@ export type SeedResult = {
   /** The share of the held-out tasks that succeed, 0..1; null if the configuration evaluates nothing. */
   readonly success_before: number | null;
   readonly success_after: number | null;
+  /** The same by the kind of the task, if the tasks name kinds. Missing in older results. */
+  readonly kinds_before?: { readonly [kind: string]: number };
+  readonly kinds_after?: { readonly [kind: string]: number };
   /** Means of the judge's parts over the held-out tasks, if it has parts. */
   readonly parts_before?: { readonly [part: string]: number };
   readonly parts_after?: { readonly [part: string]: number };

@@ -15,6 +15,8 @@ export type Cell = {
   readonly model: string;
   /** The name of the model in results. Present if `model` may be a path of this machine. */
   readonly modelName?: string;
+  /** Scripts of the tutorial that get its data, or write it. They run before each seed. */
+  readonly scripts?: readonly string[];
   /**
    * What the run begins with, if not the cell's model: the model that `ajet sft` makes with the same seed, or the model
    * after a first week of users. See `prepare-cell.ts`.
@@ -69,8 +71,7 @@ const smollm2 = {
   },
 } as const;
 
-const transcripts = path.resolve(import.meta.dirname, '../../tutorial/typed-tools/data/transcripts.jsonl');
-/** A folder or a GGUF file with the model of typed-tools, or its name on the hub. */
+/** A folder or a GGUF file with the model of typed-tools and choose-function, or its name on the hub. */
 const coderName = 'Qwen/Qwen2.5-Coder-0.5B-Instruct';
 const coder = process.env['CODER_MODEL'] ?? coderName;
 /** The same for the model that becomes its teacher. */
@@ -85,10 +86,31 @@ const withCoder = {
   overrides: [`model.path=${coder}`],
   minutes: 30,
   needs: {
-    what: `the model ${coder}: npx ajet model get, or CODER_MODEL with a folder; npx tsx tutorial/typed-tools/write-transcripts.ts`,
-    isHere: () => existsSync(transcripts) && isModelHere(coder),
+    what: `the model ${coder}: npx ajet model get, or CODER_MODEL with a folder`,
+    isHere: () => isModelHere(coder),
   },
 } as const;
+
+/** Imitates gold calls of BFCL, and is then trained with rewards. The first script needs no network if the data are there. */
+const chooseFunction = {
+  begins: 'imitation',
+  scripts: ['tutorial/choose-function/fetch-bfcl.ts', 'tutorial/choose-function/write-transcripts.ts'],
+} as const;
+
+/** Tutorial choose-function with SmolLM2. A benchmark trains it on a CPU. */
+export const chooseFunctionSmollm2: Cell = {
+  tutorial: 'choose-function-smollm2',
+  backbone: 'torch',
+  conf: 'tutorial/choose-function/choose_function.yaml',
+  overrides: [],
+  ...chooseFunction,
+  model: smollm2.model,
+  needs: {
+    what: `${smollm2.needs.what}; and a GPU`,
+    isHere: () => smollm2.needs.isHere() && spawnSync('nvidia-smi').status === 0,
+  },
+  minutes: 15,
+};
 
 export const cells: readonly Cell[] = [
   {
@@ -339,8 +361,16 @@ export const cells: readonly Cell[] = [
     tutorial: 'typed-tools-strict',
     conf: 'tutorial/typed-tools/typed_tools_strict.yaml',
     begins: 'imitation',
+    scripts: ['tutorial/typed-tools/write-transcripts.ts'],
     ...withCoder,
   },
+  {
+    tutorial: 'choose-function',
+    conf: 'tutorial/choose-function/choose_function_coder.yaml',
+    ...chooseFunction,
+    ...withCoder,
+  },
+  chooseFunctionSmollm2,
   {
     tutorial: 'distill-typed-tools',
     backbone: 'torch',
@@ -361,6 +391,11 @@ export const cells: readonly Cell[] = [
     },
   },
 ];
+
+/** Returns the name of the cell's model in results. */
+export function modelNameOf({ model, modelName }: Pick<Cell, 'model' | 'modelName'>): string {
+  return modelName ?? model;
+}
 
 export function cellName({ tutorial, backbone }: { readonly tutorial: string; readonly backbone: string }): string {
   return `${tutorial}.${backbone}`;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { ajet } from './run-node.js';
+import { ajet, lastLine } from './run-node.js';
 
 /** Returns the folder of a model on this machine by the name that `model.path` takes, or undefined if it is not here. */
 export function findModel(name: string): string | undefined {
@@ -7,7 +7,7 @@ export function findModel(name: string): string | undefined {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const { models } = JSON.parse(output.trim().split('\n').at(-1) ?? '') as {
+  const { models } = JSON.parse(lastLine(output)) as {
     readonly models: readonly { readonly name: string; readonly dir: string; readonly has_weights: boolean }[];
   };
   return models.find((model) => model.name === name && model.has_weights)?.dir;

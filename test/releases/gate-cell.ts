@@ -1,4 +1,4 @@
-import type { Cell } from './cells.js';
+import { modelNameOf, type Cell } from './cells.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { judgeCell, type Verdict } from './gate.js';
 import { describeSeed } from './record-cell.js';
@@ -45,7 +45,7 @@ function describeChange(task: string, before: SeedResult | undefined, now: SeedR
 }
 
 export async function gateCell(cell: Cell, say: (line: string) => void): Promise<Verdict> {
-  const results = readBaseline(cell);
+  const results = readBaseline({ ...cell, model: modelNameOf(cell) });
   const [newest] = results;
   if (newest === undefined) return { color: 'yellow', reasons: ['no release has a result of it'] };
   if (await isUnchanged(cell, newest, say)) return { color: 'green', reasons: [] };

@@ -4,7 +4,7 @@ import type { Cell, TeacherOfCell } from './cells.js';
 import type { Stage } from './cell-result.js';
 import { findRunDir, readModelSource, readSuccess } from './read-seed-result.js';
 import { readCurve, type Rewarded } from './sampled-tokens.js';
-import { ajet, root, runNode } from './run-node.js';
+import { ajet, lastLine, root, runNode, runScript } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
 /** Does the work that comes before the training that a cell measures. */
@@ -20,6 +20,7 @@ export type Prepared = {
 type Place = { readonly seed: number; readonly scratch: string };
 
 export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
+  for (const script of cell.scripts ?? []) await runScript(place.scratch, script);
   if (cell.begins === 'imitation') return imitate(cell, place);
   if (cell.teacher !== undefined) return trainTeacher(cell, { ...place, teacher: cell.teacher });
   if (cell.begins === 'first week') return liveFirstWeek(cell, place);
@@ -30,7 +31,7 @@ export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
 async function runAjet(cell: Cell, command: readonly string[], place: Place & { readonly runs: string }) {
   const { seed, scratch, runs } = place;
   const [name, ...settings] = command;
-  const conf = ['--conf', path.join(root, cell.conf), `--backbone=${cell.backbone}`];
+  const conf = ['--conf', path.join(root, cell.conf), `backbone=${cell.backbone}`];
   const common = [`experiment_dir=${runs}`, `trainer_common.seed=${seed}`, 'trainer_common.save_freq=0'];
   const args = [
     ...(name === '' || name === undefined ? [] : [name]),
@@ -51,9 +52,14 @@ async function takeModel(runDir: string, target: string): Promise<string> {
   return target;
 }
 
+type Evaluated = {
+  readonly success: number;
+  readonly success_by_kind?: { readonly [kind: string]: { readonly success: number } };
+};
+
 /** Returns the share of the held-out tasks that a model solves with the cell's configuration. */
-async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Promise<number> {
-  const conf = ['--conf', path.join(root, cell.conf), `--backbone=${cell.backbone}`];
+async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Promise<Evaluated> {
+  const conf = ['--conf', path.join(root, cell.conf), `backbone=${cell.backbone}`];
   const settings = [
     `model.path=${model}`,
     `experiment_dir=${path.join(scratch, 'evaluations')}`,
@@ -61,8 +67,12 @@ async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Pr
   ];
   const args = [ajet, 'eval', '--json', ...conf, ...cell.overrides, ...settings];
   const { output } = await runNode(scratch, args, cell.env);
-  const { success } = JSON.parse(output.trim().split('\n').at(-1) ?? '') as { readonly success: number };
-  return success;
+  return JSON.parse(lastLine(output)) as Evaluated;
+}
+
+function kindsOf(field: 'kinds_before' | 'kinds_after', { success_by_kind: byKind }: Evaluated): Partial<Stage> {
+  if (byKind === undefined) return {};
+  return { [field]: Object.fromEntries(Object.entries(byKind).map(([kind, { success }]) => [kind, success])) };
 }
 
 type Teaching = Place & { readonly teacher: TeacherOfCell };
@@ -104,10 +114,17 @@ async function trainTeacher(cell: Cell, teaching: Teaching): Promise<Prepared> {
 /** Makes a model from the cell's model with `ajet sft`. */
 async function imitate(cell: Cell, place: Place): Promise<Prepared> {
   const before = await evaluate(cell, place, cell.model);
-  const runDir = await runAjet(cell, ['sft'], { ...place, runs: path.join(place.scratch, 'imitation') });
+  const unmeasured = 'rollout.user_workflow=null'; // ajet sft would measure success, too
+  const runDir = await runAjet(cell, ['sft', unmeasured], { ...place, runs: path.join(place.scratch, 'imitation') });
   const model = await takeModel(runDir, path.join(place.scratch, 'imitated'));
   const after = await evaluate(cell, place, model);
-  const stage = { name: 'imitation', success_before: before, success_after: after };
+  const stage = {
+    name: 'imitation',
+    success_before: before.success,
+    success_after: after.success,
+    ...kindsOf('kinds_before', before),
+    ...kindsOf('kinds_after', after),
+  };
   return { settings: [`model.path=${model}`], stages: [stage] };
 }
 
@@ -146,8 +163,7 @@ async function liveWeek(
   ];
   type Address = { readonly base_url: string };
   await serveWhile(args, { cwd: root }, async ({ base_url: url }: Address) => {
-    const users = path.join(root, 'tutorial/feedback/users.ts');
     const options = ['--url', url, '--week', String(week.week), '--seed', String(seed)];
-    await runNode(scratch, ['--import', 'tsx', users, ...options]);
+    await runScript(scratch, 'tutorial/feedback/users.ts', options);
   });
 }

@@ -19,7 +19,12 @@ function createRunDir(secondsSampling: number): string {
     seconds_training: 1,
   });
   writeFileSync(path.join(runDir, 'metrics.jsonl'), toLines([step(1, 0.25), step(2, 0.75)]));
-  const evaluation = (at: number, success: number): object => ({ step: at, success_rate: success, seconds: 3 });
+  const evaluation = (at: number, success: number): object => ({
+    step: at,
+    success_rate: success,
+    'success/sums': success / 2,
+    seconds: 3,
+  });
   writeFileSync(path.join(runDir, 'evaluations.jsonl'), toLines([evaluation(0, 0), evaluation(2, 0.5)]));
   const episode = (task: string, isSuccess: boolean): object => ({
     episode_id: task,
@@ -52,6 +57,8 @@ it('reads success, outcomes and where the time went from a run folder', async ()
   expect(await read(4)).toMatchObject({
     success_before: 0,
     success_after: 0.5,
+    kinds_before: { sums: 0 },
+    kinds_after: { sums: 0.25 },
     success_at: { '5': null, end: 0.75 },
     area_under_curve: 0.5,
     generated_tokens: 20,

@@ -86,12 +86,18 @@ async function readJudging(runDir: string): Promise<number> {
   return seconds;
 }
 
-/** Returns the parts of the judge's rewards in an evaluation, or no field if there are none. */
-function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined): Pick<SeedResult, typeof field> {
-  const parts = Object.entries(line ?? {}).flatMap(([key, value]) =>
-    key.startsWith('judge/') && typeof value === 'number' ? [[key.slice('judge/'.length), value] as const] : [],
-  );
-  return parts.length === 0 ? {} : { [field]: Object.fromEntries(parts) };
+/** The prefixes of keys in an evaluation, and the fields of the result with these values. */
+const prefixes = { parts: 'judge/', kinds: 'success/' } as const;
+
+/** Returns the parts of the judge's rewards in an evaluation, and success by kind, or no field for what it does not have. */
+function partsOf(when: 'before' | 'after', line: Line | undefined): Partial<SeedResult> {
+  const fields = Object.entries(prefixes).flatMap(([name, prefix]) => {
+    const values = Object.entries(line ?? {}).flatMap(([key, value]) =>
+      key.startsWith(prefix) && typeof value === 'number' ? [[key.slice(prefix.length), value] as const] : [],
+    );
+    return values.length === 0 ? [] : [[`${name}_${when}`, Object.fromEntries(values)] as const];
+  });
+  return Object.fromEntries(fields);
 }
 
 /** Returns the folder of the only run in an experiment folder. This folder may also contain files of task readers. */
@@ -165,8 +171,8 @@ export async function readSeedResult(
     ...(judge !== undefined && { judge }),
     ...(await readModelSource(runDir)),
     ...(await readSuccess(runDir)),
-    ...partsOf('parts_before', first),
-    ...partsOf('parts_after', last),
+    ...partsOf('before', first),
+    ...partsOf('after', last),
     success_at: { ...Object.fromEntries(at), end: success.at(-1) ?? null },
     success_mean_last_20: mean(success.slice(-20)),
     area_under_curve: mean(success),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
-import { cellName, type Cell } from './cells.js';
+import { cellName, modelNameOf, type Cell } from './cells.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { currentVersion, describeMachine, hashModel, libraryVersions, readCommit } from './release-identity.js';
 import { runSeed } from './run-seed.js';
@@ -57,7 +57,7 @@ export async function recordCell(cell: Cell, recording: Recording): Promise<stri
     libraries: libraryVersions(),
     tutorial: cell.tutorial,
     backbone: cell.backbone,
-    model: cell.modelName ?? cell.model,
+    model: modelNameOf(cell),
     model_sha256: hashModel(cell.model),
     ...trained,
     ...(failed.length > 0 && { failed }),

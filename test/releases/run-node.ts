@@ -54,3 +54,11 @@ export async function runNode(
     output,
   };
 }
+
+/** Returns the last line of an output. With `--json`, this is the result of a command. */
+export const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? '';
+
+/** Runs a TypeScript file of this repository to its end. Rejects with the end of its errors if it fails. */
+export function runScript(scratch: string, file: string, args: readonly string[] = []): Promise<Ended> {
+  return runNode(scratch, ['--import', 'tsx', path.join(root, file), ...args]);
+}

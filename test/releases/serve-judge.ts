@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Cell } from './cells.js';
 import type { JudgeAgreement } from './cell-result.js';
-import { ajet, readUsage, reporter, root, runNode, type Ended } from './run-node.js';
+import { ajet, lastLine, readUsage, reporter, root, runNode, type Ended } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
 /** The measurements while a frozen model answers the judge `llm`. */
@@ -43,7 +43,7 @@ async function tryJudge(
   const alone = ['task_judge.judge_type=llm', 'task_judge.llm.success_from=1', `experiment_dir=${scratch}/judge`];
   const args = [ajet, 'judge', '--conf', path.join(root, conf), ...examples, ...alone, ...settings];
   const { output } = await runNode(scratch, args, env);
-  const said = JSON.parse(output.trim().split('\n').at(-1) ?? '') as JudgeAgreement;
+  const said = JSON.parse(lastLine(output)) as JudgeAgreement;
   const { failed, agreement, rank_correlation } = said;
   return { examples: said.examples, failed, agreement, rank_correlation };
 }

@@ -1,8 +1,8 @@
 import { toErrorMessage } from '@agentjet/core';
 import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
-import { measureBfcl, measureBfclCoder } from './bfcl.js';
+import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
-import { readGguf, readProbe, readTypedTools } from './kept.js';
+import { readBfclCoder, readGguf, readProbe, readTypedTools } from './kept.js';
 import type { Measured } from './measured.js';
 import { measureTools } from './tools-in-template.js';
 import { measureCalculator, measureJson, measureLanggraph, measureTwoPlayers } from './tutorials.js';
@@ -25,7 +25,7 @@ const sections: readonly Section[] = [
   { name: 'calculator', keys: ['calculator'], measure: measureCalculator },
   { name: 'json', keys: ['json'], measure: measureJson },
   { name: 'bfcl', keys: ['bfcl'], measure: measureBfcl },
-  { name: 'bfcl_coder', keys: ['bfcl_coder'], measure: measureBfclCoder },
+  { name: 'bfcl_coder', keys: ['bfcl_coder'], measure: readBfclCoder },
   { name: 'tools_in_template', keys: ['tools_in_template'], measure: measureTools },
   { name: 'gguf', keys: ['gguf'], measure: readGguf },
   { name: 'probe', keys: ['probe'], measure: readProbe },

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isJsonObject } from '@agentjet/core';
-import type { CellResult } from '../../releases/cell-result.js';
+import { type Kind, kinds } from '#tutorial/choose-function/functions.js';
+import type { CellResult, SeedResult } from '../../releases/cell-result.js';
 import { listVersions, readResults } from '../../releases/store.js';
 import { median } from '../bench.js';
 import type { Measured } from './measured.js';
+import { round } from './run-training.js';
 
 /** Figures that other jobs measure. They are read from kept results, with the commit that they were measured at. */
 
@@ -19,7 +21,7 @@ function readKept(file: string): Kept | undefined {
   return isJsonObject(kept) ? kept : undefined;
 }
 
-const originOf = ({ commit, date }: Kept): Measured['details'] => ({ commit, date });
+const originOf = ({ commit, date }: Kept | CellResult): Measured['details'] => ({ commit, date });
 
 /** Reads the figures that `.ci/nightly gguf` measures. */
 export function readGguf(): Measured | undefined {
@@ -37,18 +39,38 @@ export function readProbe(): Measured | undefined {
   return { summary: { task_sets, mean_error_of_share, worst_error_of_share }, details: originOf(kept) };
 }
 
-/** Reads the figures that `npm run bench -- real --only bfcl_coder` measured on a GPU. */
+const newestOf = (results: readonly CellResult[], name: string): CellResult | undefined =>
+  results.findLast(({ tutorial }) => tutorial === name);
+
+const readAllCells = (): readonly CellResult[] => listVersions().flatMap((version) => readResults(version));
+
+/** Reads the figures that `npm run releases -- --only choose-function` measures on a GPU. */
 export function readBfclCoder(): Measured | undefined {
-  const { bfcl_coder: summary, parts } = readKept('bench/results/real.json') ?? {};
-  const part = isJsonObject(parts) ? parts['bfcl_coder'] : undefined;
-  return isJsonObject(summary) && isJsonObject(part) ? { summary, details: originOf(part) } : undefined;
+  return describeChoice(newestOf(readAllCells(), 'choose-function'));
+}
+
+/**
+ * Returns the median success of the seeds for each kind of question: of the untrained model, after the imitation, and
+ * after the training. A seed that ended with an error counts as no success.
+ */
+export function describeChoice(result: CellResult | undefined): Measured | undefined {
+  if (result === undefined) return undefined;
+  const { seeds, failed = [] } = result;
+  const medianOf = (kind: Kind, of: (seed: SeedResult) => SeedResult['kinds_after'], ofFailed = failed): number =>
+    round(median([...seeds.map((seed) => of(seed)?.[kind] ?? Number.NaN), ...ofFailed.map(() => 0)]));
+  const rows = kinds.map((kind) => {
+    const before = medianOf(kind, ({ stages }) => stages?.[0]?.kinds_before, []);
+    const afterSft = medianOf(kind, ({ stages }) => stages?.[0]?.kinds_after);
+    return [kind, { before, after_sft: afterSft, after: medianOf(kind, (seed) => seed.kinds_after) }] as const;
+  });
+  return { summary: { ...Object.fromEntries(rows), device: result.machine['gpu'] ?? null }, details: originOf(result) };
 }
 
 /**
  * Reads the figures that `npm run releases -- --only typed-tools-lenient` and `typed-tools-strict` measure on a GPU.
  */
 export function readTypedTools(): Measured | undefined {
-  return describeTypedTools(listVersions().flatMap((version) => readResults(version)));
+  return describeTypedTools(readAllCells());
 }
 
 /**
@@ -56,8 +78,7 @@ export function readTypedTools(): Measured | undefined {
  * lower of two medians: of the seeds with lenient tool calls, and of the seeds that imitated first.
  */
 export function describeTypedTools(results: readonly CellResult[]): Measured | undefined {
-  const newest = (name: string): CellResult | undefined => results.findLast(({ tutorial }) => tutorial === name);
-  const [lenient, strict] = [newest('typed-tools-lenient'), newest('typed-tools-strict')];
+  const [lenient, strict] = [newestOf(results, 'typed-tools-lenient'), newestOf(results, 'typed-tools-strict')];
   if (lenient === undefined || strict === undefined) return undefined;
   const afters = [lenient, strict].map(({ seeds, failed = [] }) =>
     median([...seeds.map((seed) => seed.success_after ?? Number.NaN), ...failed.map(() => 0)]),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CellResult, SeedResult } from '../../releases/cell-result.js';
 import { isRefusal } from './first-run.js';
-import { describeTypedTools } from './kept.js';
+import { describeChoice, describeTypedTools } from './kept.js';
 import { meanWithInterval } from './tutorials.js';
 
 it('gives a mean the interval of 1.96 standard errors on both sides', () => {
@@ -45,4 +45,24 @@ it('counts a seed of typed tools that ended with an error as no success', () => 
   };
   const kept = [cell('typed-tools-lenient', { seeds: [one] }), cell('typed-tools-strict', strict)];
   expect(describeTypedTools(kept)?.summary).toMatchObject({ after: 0 });
+});
+
+it('reads the medians of choose-function by kind, and counts a seed that ended with an error as no success', () => {
+  const seedOf = (before: number, afterSft: number, after: number): Partial<SeedResult> => {
+    const kindsOf = (success: number) => ({ simple: success, multiple: success / 2, irrelevance: 1 });
+    const stage = { name: 'imitation', success_before: before, success_after: afterSft };
+    return {
+      stages: [{ ...stage, kinds_before: kindsOf(before), kinds_after: kindsOf(afterSft) }],
+      kinds_after: kindsOf(after),
+    };
+  };
+  const seeds = [seedOf(0.5, 0.6, 0.7), seedOf(0.48, 0.62, 0.8)];
+  const cell = { machine: { gpu: 'H200' }, seeds, failed: [{ seed: 3, error: 'no memory' }] } as unknown as CellResult;
+  expect(describeChoice(undefined)).toBeUndefined();
+  expect(describeChoice(cell)?.summary).toEqual({
+    simple: { before: 0.49, after_sft: 0.6, after: 0.7 },
+    multiple: { before: 0.25, after_sft: 0.3, after: 0.35 },
+    irrelevance: { before: 1, after_sft: 1, after: 1 },
+    device: 'H200',
+  });
 });
