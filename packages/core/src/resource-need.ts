@@ -76,8 +76,11 @@ export type ResourceNeed = {
   readonly timeUnknown?: string;
   /** Bytes of one checkpoint: the model and the state of the optimizer. Absent if it is kept elsewhere. */
   readonly checkpointBytes?: number;
-  /** Whether the first step also compiles, which takes longer than a step. Default: false. */
-  readonly compiles?: boolean;
+  /**
+   * Whether the first step also compiles, which takes longer than a step. True takes seconds to minutes, and `kernels`
+   * alone take seconds. Default: false.
+   */
+  readonly compiles?: boolean | 'kernels';
 };
 
 /** Returns the part of config.json that describes the text model: a section if the model has several kinds of input, otherwise the whole. */

@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from transformers import AttentionInterface
 
+from .bins import LONGEST_TREE, BinsPlan, build_bins_plan, cut_bins
 from .errors import WorkerError
 from .flash4 import FlashPlan, is_available as flash4_is_available
 from .pack import merge_padding, move_together, row_starts
@@ -101,6 +102,8 @@ class RowsPlan:
         return out.transpose(0, 1)[None]
 
 
+LIBRARY_PLANS = (DensePlan, CausalPlan, BinsPlan)
+"""The plans of fused layers. Their kernels are not compiled."""
 IGNORED = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "return_dict", "cache_position"})
 """Arguments that are ignored. Layers pass them to every attention function, but no attention function of transformers
 uses them in training."""
@@ -134,17 +137,23 @@ AttentionInterface.register(ATTENTION_NAME, attend)
 class PlanOptions:
     """`kind`: `auto` is dense on a CPU. On a GPU it is flash4 if that is installed, and otherwise the causal kernel for
     one row and flex for the rest. (On an H200 flex was faster than variable-length flash attention, which is `rows`.)
-    `window` is the model's smallest.
+    `window` is the model's smallest. `fused` is the dtype of layers that are not compiled (`fused_layers.py`): with
+    them, `auto` puts trees into bins, except long trees.
     """
 
     device: torch.device
     kind: str = "auto"
     window: int | None = None
+    fused: torch.dtype | None = None
 
 
 def build_plan(ends: np.ndarray, positions: np.ndarray, num_tokens: int, options: PlanOptions) -> AttentionPlan:
     """Returns the plan for one padded pack. `num_tokens` tokens are real; the rest is padding."""
     window = options.window if options.window is not None and int(positions.max()) >= options.window else None
+    if options.fused is not None and options.kind == "auto":
+        bins = cut_bins(ends, num_tokens)
+        if bins.longest <= LONGEST_TREE:
+            return build_bins_plan(ends, bins, options.device, options.fused)
     if options.kind == "dense" or (options.kind == "auto" and options.device.type == "cpu"):
         return build_dense_plan(ends, positions, options.device, window)
     starts = None if options.kind == "flex" else row_starts(ends)

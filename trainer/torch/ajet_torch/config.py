@@ -8,6 +8,8 @@ from typing import Any, Mapping, TypeVar, get_type_hints
 from .errors import WorkerError
 
 T = TypeVar("T")
+FUSED_FAMILIES = {"llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM"}
+"""The classes whose layers can be computed without torch.compile (`fused_layers.py`), by the model_type of config.json."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ class WorkerConfig:
     - matmul: the products of the layers' linear parts. `plain` computes in dtype; for `fp8` see `fp8.py`.
     - max_pack_tokens: the maximum size of a pack. The sizes that are compiled depend on it.
     - attention: see `attention.PlanOptions`.
-    - compile: compiles each layer separately. `auto` is on for a GPU.
+    - compile: compiles each layer separately. `auto` is on for a GPU, except for small models whose layers need no
+      compiler (`fused_layers.py`).
     - activation_budget: the share of the activations that a compiled layer keeps for backward. Below 1 it recomputes
       the cheapest first; activation_checkpointing recomputes all.
     - cpu_offload: keeps weights and optimizer states in host memory (FSDP2).
@@ -121,6 +124,16 @@ class WorkerConfig:
     lora: LoraConfig = field(default_factory=LoraConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
     loss: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_plain(self) -> bool:
+        """Returns whether all weights are trained on one GPU, without options that change what layers compute or keep."""
+        return self.matmul == "plain" and self.lora.rank == 0 and self.activation_budget == 1.0
+
+    @property
+    def may_fuse(self) -> bool:
+        """Returns whether a small model of FUSED_FAMILIES is trained without torch.compile."""
+        return self.is_plain and self.compile == "auto" and self.attention == "auto" and not self.activation_checkpointing
 
 
 CHOICES = {

@@ -42,7 +42,7 @@ def _column(inverse: Inverse) -> Inverse:
 
 def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns log-sum-exp and entropy (nats) per row, at the temperature, in at least float32."""
-    scaled = _upcast(logits_UV) * _column(inverse_temperature)
+    scaled = upcast(logits_UV) * _column(inverse_temperature)
     peak = scaled.amax(-1, keepdim=True)
     exponentials = (scaled - peak).exp()
     total = exponentials.sum(-1)
@@ -57,12 +57,13 @@ def to_logits_gradient_(logits_UV: torch.Tensor, lse_U: torch.Tensor, entropy_U:
     """
     grad_row_U, grad_entropy_U = grads
     inverse = _column(inverse_temperature)
-    logprob = _upcast(logits_UV) * inverse - lse_U[:, None]
+    logprob = upcast(logits_UV) * inverse - lse_U[:, None]
     inner = grad_row_U[:, None] + grad_entropy_U[:, None] * (logprob + entropy_U[:, None])
     logits_UV.copy_(-inverse * logprob.exp() * inner)
 
 
-def _upcast(x: torch.Tensor) -> torch.Tensor:
+def upcast(x: torch.Tensor) -> torch.Tensor:
+    """Returns float64 as it is, and other types as float32."""
     return x if x.dtype == torch.float64 else x.float()
 
 
@@ -135,7 +136,7 @@ class _HeadLogprobs(torch.autograd.Function):
             lse.append(part[0])
             entropy.append(part[1])
             at_pairs = _of_rows(inverse_temperature, pairs.row_M[inside])
-            picked.append(_upcast(logits[pairs.row_M[inside] - start, pairs.targets_M[inside]]) * at_pairs)
+            picked.append(upcast(logits[pairs.row_M[inside] - start, pairs.targets_M[inside]]) * at_pairs)
         lse_U, entropy_U = torch.cat(lse), torch.cat(entropy)
         ctx.save_for_backward(hidden_UD, weight_VD, lse_U, entropy_U)
         ctx.kept, ctx.sets, ctx.pairs, ctx.inverse_temperature, ctx.options = logits if ctx.keep else None, sets, pairs, inverse_temperature, options
@@ -171,7 +172,7 @@ def _target_gradient(ctx: Any, logits: torch.Tensor, rows: tuple[torch.Tensor, .
     """Adds the targets' own entries in full precision. Pairs are unique, so each entry is written once."""
     lse, entropy, grad_row, grad_entropy = (x[ctx.pairs.row_M[inside]] for x in rows)
     inverse = _of_rows(ctx.inverse_temperature, ctx.pairs.row_M[inside])
-    logprob = _upcast(logits) * inverse - lse
+    logprob = upcast(logits) * inverse - lse
     return inverse * (grad_logprob_M[inside] - logprob.exp() * (grad_row + grad_entropy * (logprob + entropy)))
 
 
@@ -195,5 +196,5 @@ def find_sets(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, inverse: Inverse
     """Returns the tokens that a sampler with these weights keeps in each row."""
     size = options.chunk_bytes // SORTED_BYTES // weight_VD.shape[0]
     pieces = _chunks(len(hidden_UD), max(1, size))
-    logits = (_upcast(hidden_UD[a:b] @ weight_VD.T) * _column(_of_rows(inverse, slice(a, b))) for a, b in pieces)
+    logits = (upcast(hidden_UD[a:b] @ weight_VD.T) * _column(_of_rows(inverse, slice(a, b))) for a, b in pieces)
     return cut_rows(logits, is_cut_U, truncation)

@@ -165,6 +165,19 @@ def with_adapter(head: nn.Module, hidden: torch.Tensor) -> tuple[torch.Tensor, t
     return torch.cat([hidden, head.scaling["default"] * (hidden @ down.T)], -1), torch.cat([head.weight, up], -1)
 
 
+def has_adapter(module: nn.Module) -> bool:
+    """Returns whether the module is a linear layer with an adapter that `add_lora` has added."""
+    return isinstance(getattr(module, "base_layer", None), nn.Linear) and "default" in getattr(module, "lora_A", {})
+
+
+def product_(linear: Any, x_RI: torch.Tensor, out_RO: torch.Tensor) -> None:
+    """Writes what a linear layer computes, with its adapter and without its bias."""
+    torch.mm(x_RI, linear.weight.T, out=out_RO)
+    if has_adapter(linear):
+        down, up = linear.lora_A["default"].weight, linear.lora_B["default"].weight
+        out_RO.addmm_(x_RI @ down.T, up.T, alpha=linear.scaling["default"])
+
+
 class adapters_off:
     """Turns the adapters off inside a `with` block, so that only the frozen model is computed."""
 

@@ -11,14 +11,16 @@ from typing import Any
 import torch
 import torch._functorch.config
 from torch import nn
+from torch.utils._triton import has_triton
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils.logging import disable_progress_bar
 
-from .attention import ATTENTION_NAME, AttentionPlan, ShapePlan
+from .attention import ATTENTION_NAME, LIBRARY_PLANS, AttentionPlan, ShapePlan
 from .config import WorkerConfig
 from .errors import WorkerError, first_line
 from .fp8 import use_fp8
+from .fused_layers import fits, fused_hidden
 from .generation_config import repair_generation_config
 from .head import HeadOptions, find_sets, head_logprobs
 from .joint import join_projections
@@ -46,12 +48,18 @@ class PolicyModel(nn.Module):
         self.lm = lm
         self.head = head
         self.logits_scale = logits_scale(lm)
+        self.is_fused = False
+        """Whether packs are computed by `fused_layers.py` if their plan allows it."""
+        self.is_prepared = False
+        """Whether the layers were prepared for the compiler."""
 
     def with_head(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns hidden states and the head's weights for them, with the head's adapter included."""
         return with_adapter(self.lm.get_output_embeddings(), hidden)
 
     def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
+        if self.is_fused and isinstance(plan, LIBRARY_PLANS):
+            return fused_hidden(self.lm, ids_BN[0], positions_BN[0], plan)[None]
         return self.lm.base_model(input_ids=ids_BN, position_ids=positions_BN, use_cache=False, plan=plan).last_hidden_state
 
     def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float, truncation: Truncation = Truncation()) -> ModelOutput:
@@ -221,8 +229,12 @@ def compiles_for_all_sizes(lm: PreTrainedModel, config: WorkerConfig, sharded: b
 
     At 135M steps are as fast and a first run takes half as long. At 1.5B FlexAttention makes steps over trees 7% slower. The other ways to train were not measured.
     """
-    is_measured = not sharded and config.matmul == "plain" and config.lora.rank == 0 and config.activation_budget == 1.0
-    return is_measured and lm.num_parameters() < MOST_PARAMETERS_FOR_ALL_SIZES
+    return not sharded and config.is_plain and lm.num_parameters() < MOST_PARAMETERS_FOR_ALL_SIZES
+
+
+def fuses(lm: PreTrainedModel, config: WorkerConfig, device: torch.device, sharded: bool) -> bool:
+    """Returns whether packs are computed without compiled layers. Larger models gain more from the compiler than it costs."""
+    return config.may_fuse and device.type == "cuda" and has_triton() and compiles_for_all_sizes(lm, config, sharded) and fits(lm, smallest_window(lm.config))
 
 
 def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.device, sharded: bool) -> None:

@@ -66,9 +66,9 @@ def rehearse_layers(config: WorkerConfig, device: torch.device) -> None:
 
 
 def rehearse_update(config: WorkerConfig, device: torch.device) -> None:
-    """Makes a step of two packs, whose gradients are added up, and a step of one pack, without compiled layers. The rest
-    of a step has Triton kernels, too."""
-    trainer = small_trainer(replace(config, compile="off", attention="dense"), device)
+    """Makes a step of two packs, whose gradients are added up, and a step of one pack, with fused layers or with layers
+    that are not compiled. The rest of a step has Triton kernels, too."""
+    trainer = small_trainer(config if config.may_fuse else replace(config, compile="off", attention="dense"), device)
     pack = random_pack(SMALL_PACK, trainer.policy.lm.config.vocab_size)
     for packs in ([pack, pack], [pack]):
         trainer.step(packs, LossConfig(clip_low=0.2, clip_high=0.2))

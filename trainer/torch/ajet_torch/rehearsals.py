@@ -1,8 +1,8 @@
 """Starts processes that compile while the worker imports PyTorch and loads its model.
 
 Without them a first run waits for compilers twice: in its first batch for the kernels of the sampler, and in its first
-step for the layers. The processes (`rehearsal.py`) do the same work with two layers, and the worker finds their code in
-the folder of compiled code. A second run finds everything there and needs no rehearsal.
+step for the layers, or for the kernels of fused layers. The processes (`rehearsal.py`) do the same work with two layers,
+and the worker finds their code in the folder of compiled code. A second run finds everything there and needs no rehearsal.
 
 This module imports neither PyTorch nor transformers, so the processes start before the worker imports them. The control
 plane puts the configuration into the environment (AJET_CONFIG).
@@ -22,6 +22,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from .config import FUSED_FAMILIES, parse_config
+from .errors import WorkerError
+
 COMMAND = (sys.executable, "-m", "ajet_torch.rehearsal")
 MOST_SECONDS = 45.0
 """The worker waits at most this long for a rehearsal, and then compiles itself."""
@@ -39,9 +42,21 @@ def choose_parts(config: Mapping[str, Any], env: Mapping[str, str]) -> tuple[str
         return ()
     if (config.get("lora") or {}).get("rank"):
         return ()
-    is_plain = config.get("compile", "auto") != "off"
     is_builtin = (config.get("inference") or {}).get("server", "builtin") == "builtin"
-    return (*(("layers", "update") if is_plain else ()), *(("sampling",) if is_builtin else ()))
+    training = () if config.get("compile", "auto") == "off" else ("update",) if may_fuse(config) else ("layers", "update")
+    return (*training, *(("sampling",) if is_builtin else ()))
+
+
+def may_fuse(config: Mapping[str, Any]) -> bool:
+    """Returns whether the layers are computed without torch.compile, if the model is small."""
+    try:
+        return parse_config(config).may_fuse and json.loads(config_file(config).read_bytes()).get("model_type") in FUSED_FAMILIES
+    except (OSError, ValueError, AttributeError, WorkerError):  # the worker says what is wrong
+        return False
+
+
+def config_file(config: Mapping[str, Any]) -> Path:
+    return Path(str(config.get("model_dir", ""))) / "config.json"
 
 
 def start_rehearsals(env: Mapping[str, str], command: Sequence[str] = COMMAND) -> Rehearsals:
@@ -111,7 +126,7 @@ def mark_of(part: str, config: Mapping[str, Any], env: Mapping[str, str]) -> Pat
     folder = env.get("TORCHINDUCTOR_CACHE_DIR")
     if folder is None:
         return None
-    model = Path(str(config.get("model_dir", ""))) / "config.json"
+    model = config_file(config)
     options = {key: value for key, value in config.items() if key not in ("model_dir", "seed", "optimizer", "loss")}
     digest = hashlib.sha256(json.dumps([options, gpu_names(), *map(version_of, ("torch", "triton", "transformers"))], sort_keys=True).encode())
     digest.update(model.read_bytes() if model.is_file() else b"")

@@ -16,7 +16,7 @@ from torch.distributed.fsdp import FSDPModule
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
-from .attention import AttentionPlan, PlanOptions, build_plan
+from .attention import LIBRARY_PLANS, AttentionPlan, PlanOptions, build_plan
 from .config import WorkerConfig
 from .errors import WorkerError
 from .fp8 import check_fp8
@@ -26,7 +26,7 @@ from .likeness import check_likeness
 from .losses import LossConfig, TermLoss, TermReport, check_batch, find_outside, term_loss
 from .lora import adapters_off, add_lora
 from .master_start import start_masters
-from .model import ModelOutput, PolicyModel, compiles, compiles_for_all_sizes, load_lm, prepare_layers, smallest_window
+from .model import ModelOutput, PolicyModel, compiles, compiles_for_all_sizes, fuses, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
 from .schedule import learning_rate
@@ -82,7 +82,7 @@ class Trainer:
         self.reference: PolicyModel | None = None
         self.optimizer = self._create_optimizer()
         start_masters(self.optimizer, config, placement.dtype)
-        self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
+        self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config), self.policy.lm.dtype if self.policy.is_fused else None)
         self.compiled: set[tuple[int, str]] = set()
         self.reduces = True  # whether the next backward pass reduces gradients; it is stored, so not every pass has to visit all modules
         if lm is None:
@@ -121,11 +121,17 @@ class Trainer:
     def _wrap(self, lm: PreTrainedModel, lora: bool) -> PolicyModel:
         if lora:
             add_lora(lm, self.config.lora, self.config.seed)
-        prepare_layers(lm, self.config, self.placement.device, self.placement.sharded)
         policy = PolicyModel(lm, HeadOptions(compiled=self.placement.device.type == "cuda"))
+        policy.is_fused = fuses(lm, self.config, self.placement.device, self.placement.sharded)
+        if not policy.is_fused:
+            self._prepare(policy)
         if self.placement.sharded:
             shard(policy, self.config, self.placement)
         return policy
+
+    def _prepare(self, policy: PolicyModel) -> None:
+        prepare_layers(policy.lm, self.config, self.placement.device, self.placement.sharded)
+        policy.is_prepared = True
 
     def _create_optimizer(self) -> Optimizer:
         trained = {name: p for name, p in self.policy.lm.named_parameters() if p.requires_grad}
@@ -216,7 +222,8 @@ class Trainer:
 
     def _announce(self, length: int, plan: AttentionPlan) -> None:
         """Logs that the layers must be compiled, if they were not compiled for this size of pack."""
-        if not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
+        is_fused = self.policy.is_fused and isinstance(plan, LIBRARY_PLANS)
+        if is_fused or not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
             return
         for_all_sizes = compiles_for_all_sizes(self.policy.lm, self.config, self.placement.sharded)
         size = (0 if for_all_sizes else length, type(plan).__name__)
@@ -240,8 +247,11 @@ class Trainer:
         return result
 
     def forward(self, pack: PlacedPack, temperature: float, policy: PolicyModel | None = None, truncation: Truncation = Truncation()) -> ModelOutput:
+        used = policy or self.policy
+        if not used.is_prepared and not isinstance(pack.plan, LIBRARY_PLANS):
+            self._prepare(used)
         with fast_attention(self.placement.device):
-            return (policy or self.policy)(pack.data, pack.plan, temperature, truncation)
+            return used(pack.data, pack.plan, temperature, truncation)
 
     @torch.no_grad()
     def _reference_logprobs(self, pack: PlacedPack, loss: LossConfig) -> torch.Tensor:

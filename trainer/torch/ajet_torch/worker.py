@@ -199,7 +199,7 @@ class Director:
 
     def _wait_for_rehearsals(self) -> float:
         """Returns the seconds of the wait. Afterwards no other process has memory on the GPU."""
-        waited = rehearsals.wait("layers")
+        waited = rehearsals.wait("layers") + rehearsals.wait("update")
         rehearsals.close()
         return waited
 

@@ -172,6 +172,17 @@ def test_parts_are_rehearsed_if_one_process_trains_on_a_gpu_in_the_usual_way(env
     assert start_rehearsals({}).processes == {}
 
 
+def test_layers_that_need_no_compiler_are_rehearsed_with_the_update(tmp_path: Path, env: dict[str, str]) -> None:
+    config = {"model_dir": str(tmp_path)}
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    assert choose_parts(config, {}) == ("update", "sampling")
+    for options in ({"compile": "on"}, {"attention": "flex"}, {"matmul": "fp8"}):
+        assert choose_parts({**config, **options}, {}) == ("layers", "update", "sampling")
+    for text in ('{"model_type": "gemma3_text"}', "[]", "{"):
+        (tmp_path / "config.json").write_text(text)
+        assert choose_parts(config, {}) == ("layers", "update", "sampling")
+
+
 def test_nothing_is_rehearsed_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "exists", lambda _: False)
     assert choose_parts({}, {}) == ()

@@ -1,5 +1,5 @@
 """Tests the kernels of the training step, interpreted on the CPU: norm and AdamW over all tensors in one launch each,
-and one pass over the logits."""
+one pass over the logits, and the parts of fused layers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,26 @@ def test_one_pass_writes_the_gradient_of_the_logits(inverse: float | torch.Tenso
     assert torch.allclose(found.float(), expected.float(), rtol=0.01, atol=1e-6)
 
 
+@pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
+@pytest.mark.parametrize("kind, tolerance", [(torch.float32, 1e-5), (torch.bfloat16, 0.02)])
+def test_the_parts_of_fused_layers_are_those_in_pytorch(kind: torch.dtype, tolerance: float) -> None:
+    from ajet_torch import layer_kernels, layer_parts
+
+    torch.manual_seed(4)
+    x, grad, residual = (torch.randn(21, 48).to(kind) for _ in range(3))
+    weight, both = torch.randn(48).to(kind), torch.randn(21, 96).to(kind)
+    angles = torch.randn(21, 4).to(kind).repeat(1, 2)
+    rotated = [x.clone(), x.clone()]
+    found = []
+    for parts, states in zip((layer_parts, layer_kernels), rotated):
+        parts.rotate_(states, angles.cos(), angles.sin(), 5, -1.0)
+        found.append([parts.norm(x, weight, 1e-5), *parts.norm_backward(x, weight, 1e-5, grad, residual), parts.gate(both), *parts.gate_backward(both, grad), states])
+    assert torch.equal(rotated[1][:, 40:], x[:, 40:]) and not torch.equal(rotated[1][:, :40], x[:, :40])
+    for expected, actual in zip(*found):
+        assert actual.dtype == kind and torch.allclose(expected.float(), actual.float(), rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.skipif(INTERPRETED, reason="is that subprocess")
 def test_in_triton_s_interpreter() -> None:
     ended = subprocess.run([sys.executable, "-m", "pytest", "-q", __file__], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
-    assert ended.returncode == 0 and "10 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]
+    assert ended.returncode == 0 and "12 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]

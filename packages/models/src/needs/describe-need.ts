@@ -49,7 +49,8 @@ export function mostCheckpoints({ saveFreq, maxCheckpoints, keepBest }: CommonCo
 }
 
 function describeTime({ place, stepSeconds, timeUnknown, compiles }: NeedVerdict['need']): string {
-  const first = compiles === true ? '; the first step also compiles for seconds to minutes' : '';
+  const time = compiles === 'kernels' ? 'seconds' : 'seconds to minutes';
+  const first = compiles === undefined || compiles === false ? '' : `; the first step also compiles for ${time}`;
   if (stepSeconds !== null)
     return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}${first}`;
   return timeUnknown === undefined ? '' : `, time of a step unknown: ${timeUnknown}`;

@@ -153,8 +153,11 @@ it('says parameters, memory and time in one phrase', () => {
     '494.0M parameters, no memory here, time of a step unknown: it depends on the server',
   );
   const onGpus = judge({ backbone: torch, gpu: 80 * gib });
-  expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3 } })).toMatch(
+  expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3, compiles: true } })).toMatch(
     /of each GPU, training of a step up to about 3 s; the first step also compiles for seconds to minutes$/,
+  );
+  expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3, compiles: 'kernels' } })).toMatch(
+    /; the first step also compiles for seconds$/,
   );
   expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3, compiles: false } })).toMatch(
     /of each GPU, training of a step up to about 3 s$/,

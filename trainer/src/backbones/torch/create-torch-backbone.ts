@@ -32,7 +32,7 @@ export type TorchTrainStepMetrics = TrainStepMetrics & {
   readonly secondsStep: number;
   /** Time to put the new weights into the sampler and check them. */
   readonly secondsSync: number;
-  /** Time in torch.compile since the step before, or since the model was loaded, on the first GPU. */
+  /** Time in torch.compile and Triton's compiler since the step before, or since the model was loaded, on the first GPU. */
   readonly secondsCompiling: number;
 };
 

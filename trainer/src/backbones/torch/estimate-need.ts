@@ -41,6 +41,9 @@ const measured = {
   hiddenStates: 6.4,
   innerStates: 3,
   layersInWork: 5,
+  /** Layers without torch.compile keep what `fused_layers.py` saves, and a test of the worker counts it. */
+  fusedHiddenStates: 3,
+  fusedInnerStates: 2,
   /** `matmul: fp8` keeps the inputs of products in one byte. These two contain the gradients. */
   fp8HiddenStates: 9.5,
   fp8InnerStates: 2.4,
@@ -76,12 +79,20 @@ const measured = {
 
 type TorchSettings = Pick<
   TorchSection,
-  'masterWeights' | 'matmul' | 'activationCheckpointing' | 'activationBudget' | 'cpuOffload' | 'reshard' | 'compile'
+  | 'masterWeights'
+  | 'matmul'
+  | 'attention'
+  | 'activationCheckpointing'
+  | 'activationBudget'
+  | 'cpuOffload'
+  | 'reshard'
+  | 'compile'
 >;
 
 const defaults: TorchSettings = {
   masterWeights: 'float32',
   matmul: 'plain',
+  attention: 'auto',
   activationCheckpointing: false,
   activationBudget: 1,
   cpuOffload: false,
@@ -101,11 +112,13 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   const gpus = request.gpus && trainersGpus(request.config.rollout, request.gpus);
   const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
   const sampler = vllmParts(shape, request.config.rollout, workload);
+  const fused = gpus?.count === 1 && isFused(shape, settings, request);
   const teacher = teacherParts(request, estimateTorch);
   const parts = (tokens: number): readonly MemoryPart[] => {
     if (gpus === null) return [...cpuParts(shape, request, tokens), ...teacher];
     const { answerShare } = workload;
-    const trainers = gpuParts(shape, { settings, request, gpus, tokens, answerShare, hasSeveralPacks, sampler });
+    const work = { settings, request, gpus, tokens, answerShare, hasSeveralPacks, sampler, fused };
+    const trainers = gpuParts(shape, work);
     return hasOwnGpus(request.config.rollout) && sumParts(sampler) > sumParts(trainers)
       ? sampler
       : [...trainers, ...teacher];
@@ -117,8 +130,29 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     ...(request.trains && { checkpointBytes: checkpointBytes(shape, request, settings) }),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
     ...(request.trains ? stepSeconds(shape, workload, { gpus, request, speed: measured }) : { stepSeconds: null }),
-    compiles: request.trains && (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null)),
+    compiles:
+      request.trains &&
+      (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null && (fused ? 'kernels' : true))),
   };
+}
+
+/**
+ * Returns whether the worker trains the model on one GPU without torch.compile, as `fuses` of the worker's model.py
+ * decides.
+ */
+function isFused(
+  { numParameters }: ModelShape,
+  { compile, attention, matmul, activationBudget, activationCheckpointing, cpuOffload }: TorchSettings,
+  { config, model }: NeedRequest,
+): boolean {
+  const isPlain = matmul === 'plain' && config.lora.rank === 0 && activationBudget === 1;
+  const isUsual = compile === 'auto' && attention === 'auto' && !activationCheckpointing && !cpuOffload;
+  const isFamily: Readonly<Record<string, boolean>> = {
+    llama: true,
+    qwen2: model['use_sliding_window'] !== true,
+    mistral: model['sliding_window'] === null,
+  };
+  return isPlain && isUsual && numParameters < 500e6 && isFamily[String(model['model_type'])] === true;
 }
 
 type OnGpu = {
@@ -133,6 +167,8 @@ type OnGpu = {
   readonly hasSeveralPacks: boolean;
   /** The minimum memory of one GPU of vLLM. */
   readonly sampler: readonly MemoryPart[];
+  /** True if the layers are computed without torch.compile. */
+  readonly fused: boolean;
 };
 
 type Rollout = NeedRequest['config']['rollout'];
@@ -184,10 +220,14 @@ type Gradients = {
  */
 function passParts(
   shape: ModelShape,
-  { settings, tokens, answerShare, gpus }: OnGpu,
+  { settings, tokens, answerShare, gpus, fused }: OnGpu,
   { kept, late }: Gradients,
 ): readonly MemoryPart[] {
-  const { all, logits, layer } = activationBytes(shape, { tokens, answers: answerShare * tokens }, settings);
+  const { all, logits, layer } = activationBytes(
+    shape,
+    { tokens, answers: answerShare * tokens, fused },
+    settings,
+  );
   const parts = (gradients: number, activations: number): readonly MemoryPart[] => [
     { name: 'gradients', bytes: gradients },
     { name: 'activations', bytes: activations },
@@ -265,7 +305,7 @@ function loraParts(shape: ModelShape, rank: number): readonly MemoryPart[] {
  */
 function activationBytes(
   { hiddenSize, innerSize, numLayers, vocabSize, keyValueWidth }: ModelShape,
-  { tokens, answers }: { readonly tokens: number; readonly answers: number },
+  { tokens, answers, fused }: { readonly tokens: number; readonly answers: number; readonly fused: boolean },
   { matmul, activationCheckpointing, activationBudget }: TorchSettings,
 ): { readonly all: number; readonly logits: number; readonly layer: number } {
   const perToken =
@@ -273,8 +313,13 @@ function activationBytes(
       ? measured.fp8HiddenStates * hiddenSize + measured.fp8InnerStates * innerSize
       : measured.hiddenStates * hiddenSize + measured.innerStates * innerSize + keyValueWidth;
   const layer = measured.bytesPerNumber * perToken;
+  const keptByFused = measured.fusedHiddenStates * hiddenSize + measured.fusedInnerStates * innerSize + keyValueWidth;
   const inWork = matmul === 'fp8' || activationCheckpointing ? 0 : measured.layersInWork;
-  const kept = activationCheckpointing ? measured.bytesPerNumber * hiddenSize : layer * Math.max(activationBudget, 0.1);
+  const kept = activationCheckpointing
+    ? measured.bytesPerNumber * hiddenSize
+    : fused
+      ? measured.bytesPerNumber * keptByFused
+      : layer * Math.max(activationBudget, 0.1);
   const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * answers);
   return { all: tokens * (numLayers * kept + inWork * layer), logits, layer: tokens * layer };
 }

@@ -39,7 +39,11 @@ const section = z.strictObject({
     'auto',
     'auto: the fastest available | dense | flex | rows | flash4, which must be installed',
   ),
-  compile: setting(z.enum(['auto', 'on', 'off']), 'auto', 'auto: on GPUs | on | off'),
+  compile: setting(
+    z.enum(['auto', 'on', 'off']),
+    'auto',
+    'auto: on GPUs, except small models whose layers need no compiler | on | off',
+  ),
   activation_checkpointing: setting(z.boolean(), false, 'takes less memory and one more forward pass'),
   activation_budget: setting(
     z.number().min(0).max(1),

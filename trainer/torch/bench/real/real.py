@@ -70,7 +70,8 @@ def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
         "task_reader": {"type": "jsonl_dataset_file", "jsonl_dataset_file": {
             "training": {"file_path": str(data / "training.jsonl")}, **({"validation": {"file_path": str(data / "validation.jsonl")}} if evaluates(args.task) else {}),
         }},
-        "torch": {"python": sys.executable, "master_start": args.master_start},
+        "torch": {"python": sys.executable, "master_start": args.master_start, "compile": args.compile},
+        **({"lora": {"rank": args.lora}} if args.lora else {}),
         "trainer_common": {
             "total_training_steps": args.steps, "save_freq": 0, "seed": args.seed, "optim": {"lr": args.rate}, "max_pack_tokens": args.pack_tokens,
             "n_gpus_per_node": gpus_of(args.way),
@@ -110,7 +111,7 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     speeds = [row["generated_tokens"] / row["seconds_sampling"] for row in rows]
     return {
         "success": [row["success_rate"] for row in rows], "step_s": spent, "sample_s": [row["seconds_sampling"] for row in rows], "speeds": speeds,
-        "compiling_s": [row.get("seconds_compiling", 0.0) for row in rows],
+        "compiling_s": [row.get("seconds_compiling", 0.0) for row in rows], "gaps": [row.get("logprob_gap_mean") for row in rows],
         "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup,
         "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
     }
@@ -151,7 +152,7 @@ def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict
         "startup_s": found["startup_s"], "steps_to_095": steps,
         "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None if compiling is None else sum(compiling[:steps]),
         "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
-        "workers": args.workers, "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "log": found["log"],
+        "workers": args.workers, "compile": args.compile if args.engine == "ajet" else None, "lora": args.lora, "logprob_gap": found.get("gaps"), "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "log": found["log"],
         "date": args.date, "commit": args.commit, "device": devices(gpus_of(args.way)), "versions": find_versions(),
     }
 
@@ -171,6 +172,8 @@ def main() -> None:
     parser.add_argument("--workers", type=lambda text: text if text == "auto" else int(text), default=128, help="episodes at the same time, or auto")
     parser.add_argument("--pack-tokens", type=int, default=4096)
     parser.add_argument("--master-start", default="zero")
+    parser.add_argument("--lora", type=int, default=0, help="ajet trains adapters of this rank; 0 trains all weights")
+    parser.add_argument("--compile", choices=["auto", "on"], default="auto", help="on: ajet compiles the layers with torch.compile")
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--date", default="")
