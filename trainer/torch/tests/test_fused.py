@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from ajet_torch.config import InferenceConfig
+from ajet_torch.config import InferenceConfig, LoraConfig
 from ajet_torch.head import HeadOptions
+from ajet_torch.lora import add_lora
 from ajet_torch.model import PolicyModel, prepare_lm
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.groups import find_groups
@@ -36,11 +37,16 @@ def create_lm(family: str, **own: int) -> torch.nn.Module:
     return prepare_lm(lm.float(), torch.device("cpu"))
 
 
-def servers(family: str, **own: int) -> tuple[BuiltinServer, BuiltinServer]:
+def servers(family: str, lora: LoraConfig = LoraConfig(), **own: int) -> tuple[BuiltinServer, BuiltinServer]:
     """Makes two servers with equal weights: one with the fused step, one with the model's own forward pass."""
-    from ajet_torch.sampling.fused import FusedSteps
+    from ajet_torch.sampling.fused import FusedSteps, fits
 
-    made = [BuiltinServer(PolicyModel(create_lm(family, **own), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]
+    def create() -> torch.nn.Module:
+        lm = create_lm(family, **own)
+        return add_lora(lm, lora, 0) if lora.rank else lm
+
+    assert fits(create(), 700)
+    made = [BuiltinServer(PolicyModel(create(), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]
     fused = made[0]
     fused.steps, fused.lookahead = FusedSteps(fused.policy.lm, fused.cache, fused.context_length, fused.device, False), 1
     return made[0], made[1]
@@ -93,6 +99,29 @@ def test_prompts_of_any_length_are_cached_in_passes_over_all_slots(heads: int, k
     assert_same(found, answer(plain, [request(i, prompt, 1, 0.0) for i, prompt in enumerate(prompts)]))
     longer = [np.concatenate([prompt, [token for token, _ in found[i]], rng.integers(0, VOCAB, 3 + 14 * i)]).astype(np.int32) for i, prompt in enumerate(prompts)]
     assert_same(answer(fused, [request(i, prompt, 1, 0.0) for i, prompt in enumerate(longer)]), answer(plain, [request(i, prompt, 1, 0.0) for i, prompt in enumerate(longer)]))
+
+
+@needs_interpreter
+def test_adapters_are_part_of_the_products() -> None:
+    rng = np.random.default_rng(5)
+    prompts = [rng.integers(0, VOCAB, length).astype(np.int32) for length in (3, 70)]
+    requests = [request(i, prompt, 3) for i, prompt in enumerate(prompts)]
+    found = []
+    for size in (0.0, 0.2):
+        fused, plain = servers("qwen2", LoraConfig(rank=4, alpha=8.0), num_hidden_layers=2)
+        for server in (fused, plain):
+            draw_adapters(server.policy.lm, size)
+        found.append(answer(fused, requests))
+        assert_same(found[-1], answer(plain, requests))
+    assert found[0] != found[1]
+
+
+def draw_adapters(lm: torch.nn.Module, size: float) -> None:
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, parameter in lm.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=size)
 
 
 @needs_interpreter

@@ -8,7 +8,7 @@ transfer brings all values that change from step to step. Drawn tokens stay on t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 import numpy as np
@@ -16,8 +16,10 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
+from ..fused_layers import has_plain_linears
+from ..lora import has_adapter, product_
 from ..model import decoder_layers, smallest_window
-from .fused_fill import FusedFill
+from .fused_fill import FusedFill, gated_
 from .groups import Group
 from .prefill import Fill
 from .slots import SlotCache
@@ -45,19 +47,14 @@ def fits(lm: PreTrainedModel, context_length: int) -> bool:
         return False
     if type(lm.get_input_embeddings()) is not nn.Embedding or type(lm.get_output_embeddings()) is not nn.Linear:  # with an adapter
         return False
-    return all(_is_plain(layer) for layer in decoder_layers(lm)) and lm.dtype in (torch.bfloat16, torch.float16, torch.float32)
+    return all(_can_cut(layer) for layer in decoder_layers(lm)) and lm.dtype in (torch.bfloat16, torch.float16, torch.float32)
 
 
-def _is_plain(layer: nn.Module) -> bool:
-    """Returns whether the kernels can compute the layer. They can if they can cut its matrices, if it has no adapters,
-    and if only queries, keys and values have biases."""
+def _can_cut(layer: Any) -> bool:
+    """Returns whether the kernels can compute the layer and cut its matrices."""
     attention, mlp = layer.self_attn, layer.mlp
-    inner = [attention.q_proj, attention.k_proj, attention.v_proj]
-    plain = [attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj]
-    if not all(isinstance(linear, nn.Linear) and min(linear.weight.shape) % 16 == 0 and max(linear.weight.shape) % 16 == 0 for linear in inner + plain):
-        return False
-    head = attention.head_dim
-    return head >= 16 and head & (head - 1) == 0 and all(linear.bias is None for linear in plain) and len({linear.bias is None for linear in inner}) == 1
+    linears = [attention.q_proj, attention.k_proj, attention.v_proj, attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj]
+    return has_plain_linears(layer, adapted=True) and attention.head_dim >= 16 and all(size % 16 == 0 for linear in linears for size in linear.weight.shape)
 
 
 @dataclass(frozen=True)
@@ -130,6 +127,7 @@ class FusedSteps:
         self.head_dim, self.heads = attention.head_dim, config.num_attention_heads
         self.kv_heads = config.num_key_value_heads
         self.scale = attention.scaling
+        self.adapted = any(has_adapter(module) for module in lm.modules())
         self.last = torch.zeros(cache.num_slots, dtype=torch.int32, device=device)
         self.cosines, self.sines = _angles(lm, context_length, device)
         self.steps: dict[Shape, CapturedStep] = {}
@@ -203,6 +201,7 @@ class Buffers:
     lse: torch.Tensor
     merged: torch.Tensor
     inner: torch.Tensor
+    up: torch.Tensor
     logits: torch.Tensor
     peaks: torch.Tensor
     sums: torch.Tensor
@@ -230,6 +229,9 @@ class CapturedStep:
         rest.fill_(-1)
         self.sources, self.lengths, self.members = rest[:groups], rest[groups : 2 * groups], rest[2 * groups :]
         self.tiles = tiles_of(owner.lm, rows)
+        self.adapted = owner.adapted
+        if self.adapted:  # cuBLAS computes the products
+            self.tiles = {name: replace(tile, parts=1) for name, tile in self.tiles.items()}
         self.buffers = self._allocate()
         pinned = device.type == "cuda"
         self.staged = [torch.empty_like(self.table, device="cpu", pin_memory=pinned) for _ in range(BUFFERS)]
@@ -247,10 +249,12 @@ class CapturedStep:
         heads, size, pieces = owner.heads, owner.head_dim, rows * owner.heads * shape.parts
         widest = max(self.tiles["qkv"].parts * (heads + 2 * owner.kv_heads) * size, self.tiles["out"].parts * hidden, self.tiles["down"].parts * hidden)
         take, wide, whole = owner.workspace.take, torch.float32, torch.int32
+        products = kind if self.adapted else wide
         return Buffers(
-            residual=take("residual", kind, rows, hidden), normed=take("normed", kind, rows, hidden), parts=take("parts", wide, rows * widest),
+            residual=take("residual", kind, rows, hidden), normed=take("normed", kind, rows, hidden), parts=take("parts", products, rows * widest),
             q=take("q", kind, rows, heads, size), pieces=take("pieces", wide, pieces * size), lse=take("lse", wide, pieces), merged=take("merged", kind, rows, heads * size),
-            inner=take("inner", kind, rows, config.intermediate_size), logits=take("logits", kind, rows, vocab), peaks=take("peaks", wide, rows, blocks),
+            inner=take("inner", kind, rows, config.intermediate_size),
+            up=take("up", kind, rows if self.adapted else 0, config.intermediate_size), logits=take("logits", kind, rows, vocab), peaks=take("peaks", wide, rows, blocks),
             sums=take("sums", wide, rows, blocks), places=take("places", whole, rows, blocks), tokens=take("tokens", whole, rows), drawn=take("drawn", whole, 2, rows),
         )
 
@@ -314,9 +318,15 @@ class CapturedStep:
             at.residual, at.parts, norm.weight, at.normed, self.shape.rows, hidden, norm.variance_epsilon, PARTS=num_parts, BLOCK=power_of_two(hidden), num_warps=8,
         )
 
-    def _product(self, x: torch.Tensor, matrices: list[torch.Tensor], tile: Tile) -> int:
-        """Computes a product into `parts`. Returns its number of columns."""
+    def _product(self, x: torch.Tensor, linears: list[Any], tile: Tile) -> None:
+        """Computes the product with up to three adjacent matrices into `parts`."""
         rows, depth = x.shape
+        matrices = [linear.weight for linear in linears]
+        if self.adapted:
+            columns = sum(map(len, matrices))
+            for linear, out in zip(linears, self.buffers.parts[: rows * columns].view(rows, columns).split([len(matrix) for matrix in matrices], 1)):
+                product_(linear, x, out)
+            return
         first, second, third = (matrices * 3)[:3] if len(matrices) == 1 else matrices
         sizes = [matrix.shape[0] for matrix in matrices]
         columns = sum(sizes)
@@ -327,12 +337,10 @@ class CapturedStep:
             x, first, second, third, self.buffers.parts, rows, depth, *ends, columns, part,
             BM=block, BN=tile.columns, BK=tile.depth, EVEN=depth % tile.depth == 0, PRECISION=self.precision, num_warps=tile.warps, num_stages=tile.stages,
         )
-        return columns
 
     def _attend(self, attention: Any, index: int) -> None:
         owner, at, shape = self.owner, self.buffers, self.shape
-        projections = [attention.q_proj, attention.k_proj, attention.v_proj]
-        self._product(at.normed, [p.weight for p in projections], self.tiles["qkv"])
+        self._product(at.normed, [attention.q_proj, attention.k_proj, attention.v_proj], self.tiles["qkv"])
         owner.rotate(attention, index, at.parts, self.tiles["qkv"].parts, self.slots, self.positions, at.q)
         keys, values = owner.cache.layers[index]
         strides = (keys.stride(0), keys.stride(1))
@@ -346,17 +354,20 @@ class CapturedStep:
         self.kernels.merge_kernel[(shape.rows, owner.heads)](
             at.pieces, at.lse, self.positions, self.owns, self.slots, at.merged, shape.shared, shape.parts, **sizes, PARTS=power_of_two(shape.parts), num_warps=2,
         )
-        self._product(at.merged, [attention.o_proj.weight], self.tiles["out"])
+        self._product(at.merged, [attention.o_proj], self.tiles["out"])
 
     def _feed_forward(self, mlp: Any) -> None:
         at, tile = self.buffers, self.tiles["gate"]
         rows, depth = at.normed.shape
         block, columns = min(TILE, rows), at.inner.shape[1]
-        self.kernels.gated_kernel[(columns // tile.columns, rows // block)](
-            at.normed, mlp.gate_proj.weight, mlp.up_proj.weight, at.inner, depth, columns, BM=block, BN=tile.columns, BK=tile.depth,
-            EVEN=depth % tile.depth == 0, PRECISION=self.precision, num_warps=tile.warps, num_stages=tile.stages,
-        )
-        self._product(at.inner, [mlp.down_proj.weight], self.tiles["down"])
+        if self.adapted:
+            gated_(mlp, at.normed, at.inner, at.up)
+        else:
+            self.kernels.gated_kernel[(columns // tile.columns, rows // block)](
+                at.normed, mlp.gate_proj.weight, mlp.up_proj.weight, at.inner, depth, columns, BM=block, BN=tile.columns, BK=tile.depth,
+                EVEN=depth % tile.depth == 0, PRECISION=self.precision, num_warps=tile.warps, num_stages=tile.stages,
+            )
+        self._product(at.inner, [mlp.down_proj], self.tiles["down"])
 
     def _draw(self) -> None:
         at, rows = self.buffers, self.shape.rows

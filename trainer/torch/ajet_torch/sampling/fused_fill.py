@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ..lora import product_
 from ..model import decoder_layers
 from .prefill import PREFILL_TOKENS, Fill
 from .slots import to_device
@@ -144,7 +145,7 @@ class FillPass:
         at, start = self.buffers, 0
         for projection in (attention.q_proj, attention.k_proj, attention.v_proj):
             width = projection.weight.shape[0]
-            torch.mm(at.normed, projection.weight.T, out=at.joint[:, start : start + width])
+            product_(projection, at.normed, at.joint[:, start : start + width])
             start += width
         self.owner.rotate(attention, index, at.joint, 1, self.table[1], self.table[2], at.q)
 
@@ -158,12 +159,19 @@ class FillPass:
             at.q, keys, values, at.merged, self.table[1], self.table[2], owner.scale, keys.stride(0), keys.stride(1),
             H=heads, G=kv_heads, D=size, TOKENS=self.tokens, BM=block, BN=64, PRECISION=self.precision, num_warps=8 if block * size >= 128 * 128 else 4, num_stages=3,
         )
-        torch.mm(at.merged, attention.o_proj.weight.T, out=at.added)
+        product_(attention.o_proj, at.merged, at.added)
 
     def _feed_forward(self, mlp: Any) -> None:
         at = self.buffers
-        torch.mm(at.normed, mlp.gate_proj.weight.T, out=at.gate)
-        torch.mm(at.normed, mlp.up_proj.weight.T, out=at.up)
-        count = at.gate.numel()
-        self.fill_kernels.silu_product_kernel[(-(-count // GATED_BLOCK),)](at.gate, at.up, at.gate, count, BLOCK=GATED_BLOCK)
-        torch.mm(at.gate, mlp.down_proj.weight.T, out=at.added)
+        gated_(mlp, at.normed, at.gate, at.up)
+        product_(mlp.down_proj, at.gate, at.added)
+
+
+def gated_(mlp: Any, x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> None:
+    """Sets gate = silu(x gate^T) * (x up^T), with adapters."""
+    from .fill_kernels import silu_product_kernel
+
+    product_(mlp.gate_proj, x, gate)
+    product_(mlp.up_proj, x, up)
+    count = gate.numel()
+    silu_product_kernel[(-(-count // GATED_BLOCK),)](gate, up, gate, count, BLOCK=GATED_BLOCK)
