@@ -1,6 +1,6 @@
 """Triton kernels of `fused_layers.py`: the norm, the rotation by position and the gated product of a layer, forward and
-backward. They compute in float32 and round where the code of transformers rounds. `TRITON_INTERPRET=1` runs them on a
-CPU."""
+backward. They compute in float32, and round a norm and an activation as the code of transformers does. `TRITON_INTERPRET=1` runs
+them on a CPU."""
 
 from __future__ import annotations
 

@@ -223,11 +223,7 @@ function passParts(
   { settings, tokens, answerShare, gpus, fused }: OnGpu,
   { kept, late }: Gradients,
 ): readonly MemoryPart[] {
-  const { all, logits, layer } = activationBytes(
-    shape,
-    { tokens, answers: answerShare * tokens, fused },
-    settings,
-  );
+  const { all, logits, layer } = activationBytes(shape, { tokens, answers: answerShare * tokens, fused }, settings);
   const parts = (gradients: number, activations: number): readonly MemoryPart[] => [
     { name: 'gradients', bytes: gradients },
     { name: 'activations', bytes: activations },
