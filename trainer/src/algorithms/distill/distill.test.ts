@@ -57,6 +57,32 @@ const toGroup = (samples: readonly Sample[], rewards: readonly number[] = []): T
 const samplesOf = (groups: readonly TrainingGroup[]): readonly Sample[] =>
   groups.flatMap(({ episodes }) => episodes.flatMap(({ samples }) => samples));
 
+function softmax(logits: readonly number[]): readonly number[] {
+  const sum = logits.reduce((total, logit) => total + Math.exp(logit), 0);
+  return logits.map((logit) => Math.exp(logit) / sum);
+}
+
+const kl = (from: readonly number[], to: readonly number[]): number =>
+  from.reduce((sum, p, token) => sum + p * Math.log(p / (to[token] ?? 0)), 0);
+
+/** The generalized Jensen-Shannon divergence over beta * (1 - beta), and its limits: the forward and the reverse KL. */
+function divergence(student: readonly number[], teacherProbs: readonly number[], beta: number): number {
+  if (beta === 0) return kl(teacherProbs, student);
+  if (beta === 1) return kl(student, teacherProbs);
+  const mixture = student.map((p, token) => beta * (teacherProbs[token] ?? 0) + (1 - beta) * p);
+  return (beta * kl(teacherProbs, mixture) + (1 - beta) * kl(student, mixture)) / (beta * (1 - beta));
+}
+
+/** The slope of `value` along one logit, from two values in double precision. */
+function slopeAt(
+  logits: readonly number[],
+  index: number,
+  value: (logits: readonly number[]) => number,
+): number {
+  const at = (step: number): number => value(logits.map((logit, k) => (k === index ? logit + step : logit)));
+  return (at(1e-4) - at(-1e-4)) / 2e-4;
+}
+
 const sampleOf = (ids: readonly number[], trained: number): Sample => ({
   episodeId: 'e',
   agentName: 'agent',
@@ -117,6 +143,30 @@ describe('distill', () => {
   it('gives each token log teacher - log student, within the limits', () => {
     expect(advantagesOf({})).toEqual([0, 0.75, -8.5, 1]);
     expect(advantagesOf({ klPenaltyCoef: 2, clipMin: -5, clipMax: 0.875 })).toEqual([0, 1.5, -10, 1.75]);
+  });
+
+  it('gives forward KL and Jensen-Shannon divergences other advantages', () => {
+    expect(advantagesOf({ beta: 0 })[1]).toBeCloseTo(Math.exp(0.75) - 1, 6);
+    expect(advantagesOf({ beta: 0.5 })[2]).toBeCloseTo(2 * Math.log((1 + Math.exp(-8.5)) / 2), 6);
+    expect(advantagesOf({ beta: 0, clipMin: -0.5, clipMax: 1 }).slice(1)).toEqual([1, -0.5, 1]);
+  });
+
+  it.each([0, 0.1, 0.5, 0.9, 1])('follows the negative gradient of the divergence with beta %d', (beta) => {
+    const logits = [0.3, -1.2, 2, -0.4, 0.9];
+    const teacherOfToken = softmax([1.5, 0.2, -0.7, -2, 1]);
+    const student = softmax(logits);
+    const advantages = student.map((p, token) => {
+      const sample = { ...sampleOf([0, token], 1), logprobs: Float32Array.of(0, Math.log(p)) };
+      const teacherLogprobs = Float32Array.of(0, Math.log(teacherOfToken[token] ?? 0));
+      const [credited] = createDistill({ beta }).credit(toGroup([{ ...sample, teacherLogprobs }]));
+      return credited?.advantages[1] ?? Number.NaN;
+    });
+    const mean = student.reduce((sum, p, token) => sum + p * (advantages[token] ?? 0), 0);
+    student.forEach((p, token) => {
+      const ascent = p * ((advantages[token] ?? 0) - mean);
+      const slope = slopeAt(logits, token, (moved) => divergence(softmax(moved), teacherOfToken, beta));
+      expect(ascent).toBeCloseTo(-slope, 5);
+    });
   });
 
   it('adds the advantages of the rewards with their weight', () => {

@@ -7,7 +7,12 @@ export const distill = defineAlgorithm({
   name: 'distill',
   summary: 'teacher.model scores every sampled token',
   section: z.strictObject({
-    kl_penalty_coef: setting(notNegative, 1, 'weight of log teacher - log student in the advantage of a token'),
+    kl_penalty_coef: setting(notNegative, 1, 'weight of the teacher in the advantage of a token'),
+    beta: setting(
+      z.number().min(0).max(1),
+      1,
+      'the divergence, as in GKD. 1: reverse KL, the advantage is log teacher - log student | 0: forward KL | between: Jensen-Shannon. Below 1, a token that the teacher does not expect costs less, and a rare token that it expects counts more',
+    ),
     reward_coef: setting(
       notNegative,
       0,
@@ -16,16 +21,17 @@ export const distill = defineAlgorithm({
     adv_clip_min: setting(
       z.number().max(0).nullable(),
       -5,
-      'lower limit of log teacher - log student, in nats. null: none',
+      'lower limit of the advantage from the teacher, before its weight. null: none',
     ),
     adv_clip_max: setting(notNegative.nullable(), 5, 'its upper limit. null: none'),
   }),
-  async open({ klPenaltyCoef, rewardCoef, advClipMin, advClipMax }, parts) {
+  async open({ klPenaltyCoef, beta, rewardCoef, advClipMin, advClipMax }, parts) {
     requireTeacher(parts.config.teacher.model);
     const { createDistill } = await import('./distill.js');
     const algorithm = rewardCoef === 0 ? undefined : await openEntry('algorithms', grpo, parts.config, parts);
     return createDistill({
       klPenaltyCoef,
+      beta,
       clipMin: advClipMin,
       clipMax: advClipMax,
       ...(algorithm && { rewards: { algorithm, weight: rewardCoef } }),
