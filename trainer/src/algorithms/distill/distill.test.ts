@@ -74,11 +74,7 @@ function divergence(student: readonly number[], teacherProbs: readonly number[],
 }
 
 /** The slope of `value` along one logit, from two values in double precision. */
-function slopeAt(
-  logits: readonly number[],
-  index: number,
-  value: (logits: readonly number[]) => number,
-): number {
+function slopeAt(logits: readonly number[], index: number, value: (logits: readonly number[]) => number): number {
   const at = (step: number): number => value(logits.map((logit, k) => (k === index ? logit + step : logit)));
   return (at(1e-4) - at(-1e-4)) / 2e-4;
 }
