@@ -10,6 +10,7 @@ import { createRandomSamples } from '../../testing/random-samples.js';
 import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createGrpo } from '../grpo/grpo.js';
 import { createDistill } from './distill.js';
+import { distill } from './registration.js';
 
 const configJson = {
   model_type: 'qwen2',
@@ -163,6 +164,14 @@ describe('distill', () => {
       const slope = slopeAt(logits, token, (moved) => divergence(softmax(moved), teacherOfToken, beta));
       expect(ascent).toBeCloseTo(-slope, 5);
     });
+  });
+
+  it('takes divergence, weight and limits from its settings', async () => {
+    const section = { klPenaltyCoef: 2, beta: 0, rewardCoef: 0, advClipMin: -0.5, advClipMax: 5 };
+    const algorithm = await distill.open(section, { config: { teacher: { model: 'nano' } } as never });
+    const [first] = algorithm.credit(toGroup([scored]));
+    expect(first?.advantages[1]).toBeCloseTo(2 * (Math.exp(0.75) - 1), 6);
+    expect(first?.advantages[2]).toBe(-1);
   });
 
   it('adds the advantages of the rewards with their weight', () => {
