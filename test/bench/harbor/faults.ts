@@ -63,8 +63,8 @@ export type FaultResult = {
 
 /** An episode is repeated this often after outages. */
 const attempts = 6;
-/** No episode makes fewer calls of the engine, so all faults are injected. */
-const callsOfEpisode = 14;
+/** Episodes of our tasks make more calls of the engine on average, so all faults are injected. */
+const callsOfEpisode = 26;
 
 export async function injectFaults(
   tasks: readonly Task[],

@@ -99,6 +99,7 @@ export async function harborReward(program: string, task: string, agent: 'oracle
     name,
     '--trials-dir',
     trials,
+    '--no-delete', // it would remove the image from which the other tasks are built
   ];
   try {
     const env = { ...process.env, PATH: `${folder}${path.delimiter}${process.env['PATH'] ?? ''}` };
@@ -123,5 +124,6 @@ function rewardOf(result: unknown): number | string {
   const rewards = isJsonObject(verifier) ? verifier['rewards'] : undefined;
   const reward = isJsonObject(rewards) ? rewards['reward'] : undefined;
   if (typeof reward === 'number') return reward;
-  return isJsonObject(exception) ? String(exception['exception_type']) : 'no reward';
+  if (!isJsonObject(exception)) return 'no reward';
+  return `${String(exception['exception_type'])}: ${String(exception['exception_message']).slice(0, 300)}`;
 }
