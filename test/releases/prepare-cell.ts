@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Cell, TeacherOfCell } from './cells.js';
 import type { Stage } from './cell-result.js';
@@ -44,11 +44,15 @@ async function runAjet(cell: Cell, command: readonly string[], place: Place & { 
   return findRunDir(runs);
 }
 
-/** Moves the last checkpoint to a folder with a fixed name. */
+/**
+ * Moves the last checkpoint to a folder with a fixed name. The state of the optimizer, which is several times as large
+ * as the model, is removed.
+ */
 async function takeModel(runDir: string, target: string): Promise<string> {
   const checkpoints = path.join(runDir, 'checkpoints');
   const names = (await readdir(checkpoints)).filter((name) => name.startsWith('step-')).toSorted();
   await rename(path.join(checkpoints, names.at(-1) ?? ''), target);
+  await rm(path.join(target, 'trainer_state'), { recursive: true, force: true });
   return target;
 }
 
