@@ -17,8 +17,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .pack import move_together
 
-LONGEST_TREE = 2048
-"""Compiled attention skips what a tree does not see, and here this is masked. So packs with longer trees are compiled."""
+LONGEST_TREE = 8192
+"""Compiled attention skips what a tree does not see, and here this is masked. So packs with longer trees are compiled.
+Prompts with a common beginning make all trees of a pack one tree."""
 ALIGNMENT = 64
 
 
