@@ -62,6 +62,7 @@ describe('a name of another trainer', () => {
     ['trainer_common.optim.warmup_ratio=0.1', 'Use "trainer_common.optim.lr_warmup_steps_ratio".'],
     ['data.filter_overlong_prompts=true', '"data.overlong_sample_policy"'],
     ['trainer_common.beta=0.04', 'Use "trainer_common.kl_loss_coef".'],
+    ['trainer_common.beta=0.5', 'For distillation use "trainer_common.algorithm.distill.beta".'],
     ['trainer_common.learning_rate=1e-5', 'Use "trainer_common.optim.lr".'],
   ])('%s is answered', (override, answer) => {
     expect(() => load(override)).toThrow(answer);

@@ -116,7 +116,8 @@ function describeUnknownKey(
     return { code: 'unknown_key', message: `"${shown}" in ${place} has no meaning here. ${advice}` };
   const nearest = findNearestKey(key, knownKeys);
   const fieldAdvice = findFieldAdvice(key);
-  if (fieldAdvice !== undefined && lastNameOf(nearest ?? '') !== lastNameOf(key))
+  const isNearer = nearest !== undefined && lastNameOf(nearest) === lastNameOf(key) && !fieldAdvice?.includes(nearest);
+  if (fieldAdvice !== undefined && !isNearer)
     return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}. ${fieldAdvice}` };
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
   const value = describeValue(nearest ?? key, valueAtPath(values, key.split('.')), place);

@@ -157,7 +157,10 @@ export const adviceByFieldName: Readonly<Record<string, string>> = {
   lr_decay_style: use('trainer_common.optim.lr_scheduler_type'),
   min_lr: use('trainer_common.optim.min_lr_ratio', 'It is a share of the rate.'),
   num_decay_steps: use('trainer_common.optim.lr_wsd_decay_steps'),
-  beta: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
+  beta: use(
+    'trainer_common.kl_loss_coef',
+    'It needs "trainer_common.use_kl_loss": true. For distillation use "trainer_common.algorithm.distill.beta".',
+  ),
   kl_coef: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
   kl_beta: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
   epsilon: use('trainer_common.clip_ratio_low'),
