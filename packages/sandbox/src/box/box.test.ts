@@ -220,6 +220,24 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
+it.skipIf(process.platform === 'win32')(
+  'removes a box that began to share the network of another one while they were removed',
+  async () => {
+    const { engine, calls, on } = scriptEngine(folder);
+    const owner = JSON.stringify({ ...describeSelf(), bootId: readBootId(), pid: 2 ** 22 + 1 });
+    on('ps', `echo 'first  ${owner}'; [ ! -e "$home/began" ] || echo 'late first ${owner}'`);
+    on(
+      'rm',
+      `for last; do :; done
+if [ "$last" = first ] && [ ! -e "$home/began" ]; then
+  touch "$home/began"; echo 'Error: container first has dependent containers which must be removed before it' >&2; exit 125
+fi`,
+    );
+    expect(await removeLeftBoxes(engine)).toBe(2);
+    expect(calls().flatMap((call) => /^rm .* (\S+)$/.exec(call)?.[1] ?? [])).toEqual(['first', 'late', 'first']);
+  },
+);
+
 it.skipIf(process.platform === 'win32')('finds an engine that answers, or says what is missing', () => {
   const { engine, on } = scriptEngine(folder);
   const place = path.dirname(engine.program);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describeSelf, isProcessGone, readBootId, type ProcessIdentity } from '@agentjet/core/processes';
 import { parseJsonObject } from '@agentjet/core';
 import { askEngine, type BoxEngine } from './engine.js';
-import { removeBox, removeVolume } from './remove-box.js';
+import { isShared, removeBox, removeVolume } from './remove-box.js';
 
 /** Every box names the process that opened it, so that a later process can remove what a killed one left. */
 
@@ -30,17 +30,29 @@ export function labelArguments(labels: Readonly<Record<string, string>>): readon
 }
 
 const listSeconds = 60;
+const rounds = 5;
 
 /**
  * Removes the boxes of processes of this machine that no longer exist, and returns how many there were. Boxes of other
  * machines, of other containers, and of programs other than ours remain.
  */
 export async function removeLeftContainers(engine: BoxEngine): Promise<number> {
-  const left = (await listBoxes(engine)).filter(isLeft);
-  for (const { name } of left.filter(({ networkOf }) => networkOf !== '')) await removeBox(engine, name);
-  for (const { name } of left.filter(({ networkOf }) => networkOf === '')) await removeBox(engine, name);
+  const removed = new Set<string>();
+  for (let round = 1; ; round++)
+    try {
+      const left = (await listBoxes(engine)).filter(isLeft);
+      const sharing = left.filter(({ networkOf }) => networkOf !== '');
+      for (const { name } of [...sharing, ...left.filter(({ networkOf }) => networkOf === '')]) {
+        await removeBox(engine, name, { waitsForOthers: false });
+        removed.add(name);
+      }
+      break;
+    } catch (error) {
+      // A client of a killed process may have started a box that shares the network of one in the list.
+      if (round === rounds || !isShared(error)) throw error;
+    }
   for (const { name } of (await listVolumes(engine)).filter(isLeft)) await removeVolume(engine, name);
-  return left.length;
+  return removed.size;
 }
 
 type Owned = { readonly name: string; readonly owner: BoxOwner | undefined };
