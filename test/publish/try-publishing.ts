@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../bench/first-hour/run-command.js';
+import { lastLine } from '../releases/run-node.js';
 import { startLoopbackRegistry } from './loopback-registry.js';
 
 /**
@@ -61,7 +62,7 @@ export async function tryPublishing(say: (line: string) => void): Promise<Trial>
 
 async function npmSetting(name: string): Promise<string> {
   const { output } = await runCommand(`npm config get ${name}`, { cwd: root, env: withoutIdentity });
-  return output.trim().split('\n').at(-1) ?? '';
+  return lastLine(output);
 }
 
 /**

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { lastLine } from '../../releases/run-node.js';
 
 const sizes = [1000, 16_000, 200_000, 2_000_000];
 
@@ -53,7 +54,7 @@ async function fill(bytes: number): Promise<Row> {
   const command = ['--user', '--map-root-user', '--mount', process.execPath, '--import', tsx, script];
   try {
     const { stdout } = await promisify(execFile)('unshare', [...command, String(bytes), dir], { maxBuffer: 2 ** 24 });
-    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Row;
+    return JSON.parse(lastLine(stdout)) as Row;
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

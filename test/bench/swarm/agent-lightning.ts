@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lastLine } from '../../releases/run-node.js';
 import { inParallel, Requests } from './requests.js';
 
 /**
@@ -36,8 +37,6 @@ export function installAgentLightning(report: (line: string) => void): string | 
   }
   return existsSync(agl) ? undefined : `${agl} is missing after the installation`;
 }
-
-const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 
 /** Runs one server at a time; `measure` may be called between other measurements. */
 export class AgentLightningServer {

@@ -11,6 +11,7 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { pythonOf } from '../../../.ci/python-environment.mjs';
 import { chatTokenizer, openSteadyModel } from '../../bench/swarm/steady-run.js';
 import { pythonPath } from '../clients/python-driver.js';
+import { lastLine } from '../../releases/run-node.js';
 
 export const frameworks = ['autogen', 'crewai', 'langchain', 'smolagents'] as const;
 export type Framework = (typeof frameworks)[number];
@@ -72,7 +73,7 @@ export async function runAgent(framework: Framework): Promise<AgentOutcome> {
         CREWAI_TRACING_ENABLED: 'false',
       },
     });
-    const said = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Pick<AgentOutcome, 'completed' | 'answers'>;
+    const said = JSON.parse(lastLine(stdout)) as Pick<AgentOutcome, 'completed' | 'answers'>;
     const { records, ledger } = server.swarm?.context ?? {};
     const episodes = [...(ledger?.state.episodes.values() ?? [])];
     const turns = episodes.flatMap(({ episodeId }) => {
