@@ -92,13 +92,14 @@ export async function injectFaults(
         .split('\n')
         .filter((line) => line !== '');
     const ends = await playAll(tasks, { engine, episodes, parallel, readInjected });
+    const injected = readInjected();
     const byKind: Record<string, number> = {};
-    for (const line of readInjected()) {
+    for (const line of injected) {
       const [kind = line] = line.split(':');
       byKind[kind] = (byKind[kind] ?? 0) + 1;
     }
     return {
-      injected: readInjected().length,
+      injected: injected.length,
       wrongRewards: ends.filter((end) => end === 'wrong').length,
       finished: ends.filter((end) => end === 'right').length,
       episodes,

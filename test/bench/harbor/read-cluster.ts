@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ClusterResult } from '../../nightly/kubernetes/play-in-cluster.js';
 
-/** What the nightly job `kubernetes` kept, with the commit that it played, or why there is nothing. */
+/** Reads what the nightly job `kubernetes` kept, and the commit that it played. Says why if there is nothing. */
 
 const kept = path.join(import.meta.dirname, '..', '..', 'nightly', 'results', 'kubernetes.json');
 

@@ -5,7 +5,7 @@ import { boxNetworkOf } from './phase-network.js';
 import type { HarborNetwork } from './read-machine.js';
 import type { HarborTask } from './read-task.js';
 
-/** What all work in boxes shares: labels and limits, outages, and commands of ours. */
+/** All work in boxes shares labels and limits, outages, and commands of ours. */
 
 export type OpenMachineOptions = {
   readonly task: HarborTask;

@@ -44,7 +44,7 @@ export type ExecResult = {
 const reporting =
   'echo "$0 begins $$" >&2; [ -z "$1" ] || cd "$1" 2>/dev/null || cd /; shift; "$@" 2>&1; s=$?; echo "$0 ended"; echo "$0 ended $s" >&2';
 
-/** What a shell writes to standard output after the output of its command. */
+/** Returns what a shell writes to standard output after the output of its command. */
 const endOfOutput = (mark: string): string => `${mark} ended`;
 
 /** The children of a command that has ended may keep its output open. The client gets this long to end by itself. */
