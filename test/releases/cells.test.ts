@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { cellName, cells, modelNameOf } from './cells.js';
+import { cells } from './cells.js';
+import { cellName, modelNameOf } from './cells/cell.js';
 import { root } from './run-node.js';
 
 it('names a cell once, and only configurations and scripts that are there', () => {

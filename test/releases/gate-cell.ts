@@ -1,4 +1,4 @@
-import { modelNameOf, type Cell } from './cells.js';
+import { modelNameOf, type Cell } from './cells/cell.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { judgeCell, type Verdict } from './gate.js';
 import { describeSeed } from './record-cell.js';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { cells, cellName, type Cell } from './cells.js';
+import { cells } from './cells.js';
+import { cellName, type Cell } from './cells/cell.js';
 import { gateCells } from './gate-cells.js';
 import type { Verdict } from './gate.js';
 

@@ -1,4 +1,4 @@
-import { cellName, type Cell } from './cells.js';
+import { cellName, type Cell } from './cells/cell.js';
 import type { Verdict } from './gate.js';
 import type { GatePlan } from './plan-gate.js';
 

@@ -1,4 +1,4 @@
-import { cellName } from './cells.js';
+import { cellName } from './cells/cell.js';
 import type { CellResult } from './cell-result.js';
 
 /** Joins results of one cell that were measured apart, such as the seeds that ran at the same time on other cores. */

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { cellName, chooseCells, type Cell } from './cells.js';
+import { chooseCells } from './cells.js';
+import { cellName, type Cell } from './cells/cell.js';
 import { curvesOfHistory } from './curves-of-history.js';
 import { keepCurves } from './curves.js';
 import { checkOptions } from './check-options.js';

@@ -1,4 +1,4 @@
-import type { Cell } from './cells.js';
+import type { Cell } from './cells/cell.js';
 
 /**
  * The maximum number of seeds of a cell. One seed shows whether anything has changed. If so, three more decide, and

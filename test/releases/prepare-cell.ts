@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Cell, TeacherOfCell } from './cells.js';
+import type { Cell, TeacherOfCell } from './cells/cell.js';
 import type { Stage } from './cell-result.js';
 import { findRunDir, readModelSource, readSuccess } from './read-seed-result.js';
 import { readCurve, type Rewarded } from './sampled-tokens.js';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
-import { cellName, modelNameOf, type Cell } from './cells.js';
+import { cellName, modelNameOf, type Cell } from './cells/cell.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { currentVersion, describeMachine, hashModel, libraryVersions, readCommit } from './release-identity.js';
 import { runSeed } from './run-seed.js';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Cell } from './cells.js';
+import type { Cell } from './cells/cell.js';
 import type { JudgeAgreement } from './cell-result.js';
 import type { SeedResult } from './cell-result.js';
 import { prepareCell } from './prepare-cell.js';

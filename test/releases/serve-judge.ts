@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Cell } from './cells.js';
+import type { Cell } from './cells/cell.js';
 import type { JudgeAgreement } from './cell-result.js';
 import { ajet, lastLine, readUsage, reporter, root, runNode, type Ended } from './run-node.js';
 import { serveWhile } from './serve-while.js';

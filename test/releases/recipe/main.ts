@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { isBundledModel } from '@agentjet/core';
-import { chooseCells, type Cell } from '../cells.js';
+import { chooseCells } from '../cells.js';
+import type { Cell } from '../cells/cell.js';
 import { parseOptions } from '../parse-options.js';
 import { hashModel } from '../release-identity.js';
 import { runSeed } from '../run-seed.js';
