@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { choiceOption, listOption, numberOption, textOption } from './bench.js';
+import { choiceOption, listOption, measureParts, numberOption, textOption, type Measured } from './bench.js';
 
 const parts = ['tasks', 'kills', 'overhead'] as const;
 
@@ -18,4 +18,18 @@ it('refuses a name that an option does not take', () => {
   );
   expect(() => choiceOption(['--size', '2M'], '--size', ['1M'])).toThrow('--size has "2M"; it takes 1M.');
   expect(() => listOption(['--only', '--json'], '--only', parts)).toThrow('--only needs a value; it has "--json".');
+});
+
+it('keeps the parts that were measured before one that fails', async () => {
+  const kept: Measured[] = [];
+  const measured = async (name: string): Promise<Measured> => ({ summary: { [name]: 1 }, details: { of: name } });
+  const measures = {
+    tasks: () => measured('tasks'),
+    kills: () => measured('kills'),
+    overhead: () => Promise.reject(new Error('The engine is gone.')),
+  };
+  await expect(measureParts(parts, measures, (part) => kept.push(part))).rejects.toThrow('The engine is gone.');
+  expect(kept).toEqual([await measured('tasks'), await measured('kills')]);
+  const all = { summary: { tasks: 1, kills: 1 }, details: { of: 'kills' } };
+  expect(await measureParts(['tasks', 'kills'], measures, undefined)).toEqual(all);
 });

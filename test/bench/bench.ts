@@ -10,13 +10,22 @@ export type BenchOptions = {
    * between their rounds.
    */
   readonly waitUntilQuiet: () => Promise<void>;
+  /**
+   * Keeps a part of the result, so that a later part that fails does not lose it. It needs a clean tree and an earlier
+   * result of the whole benchmark, and otherwise does nothing.
+   */
+  readonly keepPart?: (part: Measured) => void;
 };
 
-export type BenchResult = {
+/** What a benchmark, or a part of it, measured. */
+export type Measured = {
   /** The one line that `--json` prints for scripts. */
   readonly summary: { readonly [key: string]: unknown };
   /** Further figures. They are kept in results/<name>.json next to the summary, machine, date and commit. */
   readonly details: { readonly [key: string]: unknown };
+};
+
+export type BenchResult = Measured & {
   /** True if the run measured only some of the summary's keys. The kept result then changes only in these. */
   readonly isPart?: boolean;
 };
@@ -33,6 +42,21 @@ export type Bench = {
   /** Joins the values of one part of the summary, if several runs measured it, for example one seed each. */
   readonly joinValues?: (part: string, values: readonly unknown[]) => unknown;
 };
+
+/** Measures one part after another, and keeps each of them at once. Returns all of them together. */
+export async function measureParts<Part extends string>(
+  parts: readonly Part[],
+  measures: Readonly<Record<Part, () => Promise<Measured>>>,
+  keepPart: BenchOptions['keepPart'],
+): Promise<Measured> {
+  let all: Measured = { summary: {}, details: {} };
+  for (const part of parts) {
+    const measured = await measures[part]();
+    all = { summary: { ...all.summary, ...measured.summary }, details: { ...all.details, ...measured.details } };
+    keepPart?.(measured);
+  }
+  return all;
+}
 
 /** Returns the number after `name` in args, such as `--rounds 5`. */
 export function numberOption(args: readonly string[], name: string, fallback: number): number {

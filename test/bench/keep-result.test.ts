@@ -80,7 +80,14 @@ describe('the tree that a result is kept for', () => {
   });
 
   const part = (out: string, commit: string, summary: Record<string, unknown>, details = {}): string =>
-    writePart(path.join(folder, out), { name: 'toy', commit }, { summary, details, isPart: true });
+    writePart(path.join(folder, out), { name: 'toy', commit }, { summary, details });
+
+  it('adds a part to those of the same commit in another folder, and replaces those of another commit', () => {
+    const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+    part('out', 'abc', { speed: 1 });
+    expect(read(part('out', 'abc', { peak: 2 }))).toMatchObject({ bench: 'toy', speed: 1, peak: 2 });
+    expect(read(part('out', 'bcd', { peak: 3 }))).not.toHaveProperty('speed');
+  });
 
   it('keeps machine and details of each run if several machines measured a part', () => {
     const files = [1, 2].map((seed) => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
-import type { BenchResult } from './bench.js';
+import type { BenchResult, Measured } from './bench.js';
 
 /**
  * A result is kept with the commit at which it was measured. If the files differ from those of the commit, the result
@@ -69,16 +69,24 @@ export function keepResult(
 
 /**
  * Writes a partial result to `<folder>/<name>.json`, for a later `joinParts`. The folder is outside of the kept results,
- * for example on another machine.
+ * for example on another machine. Parts that the file has from the same commit stay.
  */
 export function writePart(
   folder: string,
   { name, commit }: { readonly name: string; readonly commit: string },
-  { summary, details }: BenchResult,
+  { summary, details }: Measured,
 ): string {
+  const file = path.join(folder, `${name}.json`);
+  const earlier = existsSync(file) ? readRecord(file) : {};
+  const isSame = partsOf(earlier).every(({ runs }) => runs.every((run) => run['commit'] === commit));
   const run = { ...describeRun(commit), details };
-  return write(path.join(folder, `${name}.json`), withPart({ bench: name }, summary, run));
+  return write(file, withPart({ ...(isSame && earlier), bench: name }, summary, run));
 }
+
+const partsOf = (record: Fields): readonly { readonly part: string; readonly runs: readonly Fields[] }[] =>
+  Object.entries((record['parts'] ?? {}) as Readonly<Record<string, Fields | readonly Fields[]>>).map(
+    ([part, runs]) => ({ part, runs: [runs].flat() }),
+  );
 
 /**
  * Puts the parts of these files into `<folder>/<name>.json`. `joinValues` joins the values of a part that several files
@@ -94,9 +102,7 @@ export function joinParts(
   const strange = records.findIndex((record) => record['bench'] !== name);
   if (strange >= 0) throw new Error(`${files[strange]} is not a result of the benchmark ${name}.`);
   const all = records.flatMap((record) =>
-    Object.entries((record['parts'] ?? {}) as Readonly<Record<string, Fields | readonly Fields[]>>).map(
-      ([part, runs]) => ({ part, runs: [runs].flat(), value: record[part] }),
-    ),
+    partsOf(record).map(({ part, runs }) => ({ part, runs, value: record[part] })),
   );
   const commits = new Set(all.flatMap(({ runs }) => runs.map((run) => run['commit'])));
   if (commits.size > 1) throw new Error(`The files have results of several commits: ${[...commits].join(', ')}.`);

@@ -7,7 +7,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { type Bench, type BenchOptions, type BenchResult, textOption } from './bench.js';
+import { type Bench, type BenchOptions, type BenchResult, type Measured, textOption } from './bench.js';
 import { joinParts, keepResult, readTree, writePart } from './keep-result.js';
 import { type Noise, startNoiseProbe, TooBusyError, waitUntilQuiet } from './measure-noise.js';
 
@@ -67,15 +67,21 @@ async function main(): Promise<void> {
   }
   const tree = readTree(here);
   const out = textOption(args, '--out');
-  const { noise, ...measured } = await runBench(bench, { report, args });
+  const keep = (result: BenchResult): string | undefined => {
+    if (tree.commit === null) return undefined;
+    const named = { name, commit: tree.commit };
+    return out === undefined ? keepResult(results, named, result) : writePart(out, named, result);
+  };
+  const keepPart = (part: Measured): void => {
+    if (out !== undefined || existsSync(path.join(results, `${name}.json`))) keep({ ...part, isPart: true });
+  };
+  const { noise, ...measured } = await runBench(bench, { report, args, keepPart });
   const details = noise === undefined ? measured.details : { ...measured.details, noise: worst(noise) };
   const result = { ...measured, details };
-  if (tree.commit === null) report(`Not kept: ${tree.problem}.`);
-  else if (out !== undefined) report(`Written to ${writePart(out, { name, commit: tree.commit }, result)}.`);
-  else {
-    const file = keepResult(results, { name, commit: tree.commit }, result);
-    report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
-  }
+  const file = keep(result);
+  if (file === undefined) report(`Not kept: ${tree.problem}.`);
+  else if (out !== undefined) report(`Written to ${file}.`);
+  else report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
   if (isJson) console.log(JSON.stringify(result.summary));
 }
 

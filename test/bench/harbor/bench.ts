@@ -2,12 +2,19 @@
  * Does a verifier pay what it should, and nothing else? Our tasks are played by their solutions and by doing nothing, and
  * Harbor itself plays them too. Then agents attack the verifier, calls of the engine fail at random, and processes are
  * killed. Pods of a real API server play them in the nightly job `kubernetes`, whose kept result becomes a part of this one.
- * `--only tasks,attacks` runs some parts. Without docker or podman nothing runs: see setup.sh.
+ * `--only tasks,attacks` runs some parts. Each part is kept as soon as it is measured. Without docker or podman nothing runs: see setup.sh.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findWorkingEngine } from '@agentjet/sandbox/boxes';
-import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import {
+  listOption,
+  measureParts,
+  numberOption,
+  type BenchOptions,
+  type BenchResult,
+  type Measured,
+} from '../bench.js';
 import { attacksFolder, listAttacks, tryAttack, type AttackModes } from './attack.js';
 import { injectFaults } from './faults.js';
 import { playInside } from './inside/play-inside.js';
@@ -19,58 +26,67 @@ import { compareWithHarbor } from './real-harbor.js';
 
 const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead', 'kubernetes'] as const;
 
-export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+export async function run({ report, args, keepPart }: BenchOptions): Promise<BenchResult> {
   const engine = await findWorkingEngine();
   if (typeof engine === 'string') throw new Error(`${engine}. On Debian: eval "$(sh test/bench/harbor/setup.sh)".`);
   const only = listOption(args, '--only', parts);
-  const summary: Record<string, unknown> = { engine: engine.name };
-  const details: Record<string, unknown> = {};
-  if (only.includes('tasks')) Object.assign(summary, await playAll(report));
-  if (only.includes('equality')) {
-    const parallel = numberOption(args, '--parallel', 1);
-    const compared = await compareWithHarbor(await readTasks(), { parallel, report });
-    Object.assign(summary, compared.summary);
-    details['harbor'] = compared.verdicts;
-  }
-  if (only.includes('attacks')) {
-    const attacks = await attackAll(report, numberOption(args, '--parallel', 1));
-    summary['attacks'] = attacks.summary;
-    details['attacks'] = attacks.outcomes;
-  }
-  if (only.includes('inside')) {
-    const { summary: agents, outcomes } = await playInside(report);
-    summary['agents_in_box'] = agents;
-    details['inside'] = outcomes;
-  }
-  if (only.includes('faults')) {
-    const episodes = numberOption(args, '--episodes', 200);
-    const faults = numberOption(args, '--faults', 200);
-    const result = await injectFaults(await readTasks(), { episodes, faults, parallel: 4, seed: 1 });
-    const { injected, wrongRewards, finished } = result;
-    summary['faults'] = { injected, wrong_rewards: wrongRewards, finished };
-    details['faults'] = result;
-    report(`faults: ${JSON.stringify(result)}`);
-  }
-  if (only.includes('kills')) {
-    const { left, touched, running } = await killPlayers(numberOption(args, '--kills', 50), 1);
-    summary['left_after_kills'] = left;
-    details['boxes_of_others_touched'] = touched;
-    details['boxes_that_ran_when_killed'] = running;
-    report(`kills: ${running} boxes ran, ${left} left, ${touched} of others touched`);
-  }
-  if (only.includes('overhead')) {
-    const overhead = await measureOverhead(numberOption(args, '--sessions', 200));
-    summary['overhead_percent'] = overhead.overheadPercent;
-    details['overhead'] = overhead;
-    report(`overhead: ${JSON.stringify(overhead)}`);
-  }
-  if (only.includes('kubernetes')) {
-    const cluster = readCluster();
-    summary['kubernetes'] = cluster.summary;
-    details['kubernetes'] = cluster.details;
-    report(`kubernetes: ${JSON.stringify(cluster)}`);
-  }
-  return { summary, details, isPart: only.length < parts.length };
+  const measures = measuresOf({ report, args });
+  const named = Object.fromEntries(
+    parts.map((part) => [part, async () => withEngine(engine.name, await measures[part]())]),
+  ) as typeof measures;
+  return { ...(await measureParts(only, named, keepPart)), isPart: only.length < parts.length };
+}
+
+/** Every part names the engine, because a later run may measure another part with another engine. */
+const withEngine = (engine: string, { summary, details }: Measured): Measured => ({
+  summary: { engine, ...summary },
+  details,
+});
+
+function measuresOf({
+  report,
+  args,
+}: Pick<BenchOptions, 'report' | 'args'>): Readonly<Record<(typeof parts)[number], () => Promise<Measured>>> {
+  const parallel = numberOption(args, '--parallel', 1);
+  return {
+    tasks: async () => ({ summary: await playAll(report), details: {} }),
+    equality: async () => {
+      const { summary, verdicts } = await compareWithHarbor(await readTasks(), { parallel, report });
+      return { summary, details: { harbor: verdicts } };
+    },
+    attacks: async () => {
+      const { summary, outcomes } = await attackAll(report, parallel);
+      return { summary: { attacks: summary }, details: { attacks: outcomes } };
+    },
+    inside: async () => {
+      const { summary, outcomes } = await playInside(report);
+      return { summary: { agents_in_box: summary }, details: { inside: outcomes } };
+    },
+    faults: async () => {
+      const episodes = numberOption(args, '--episodes', 200);
+      const number = numberOption(args, '--faults', 200);
+      const faults = await injectFaults(await readTasks(), { episodes, faults: number, parallel: 4, seed: 1 });
+      const { injected, wrongRewards, finished } = faults;
+      report(`faults: ${JSON.stringify(faults)}`);
+      return { summary: { faults: { injected, wrong_rewards: wrongRewards, finished } }, details: { faults } };
+    },
+    kills: async () => {
+      const { left, touched, running } = await killPlayers(numberOption(args, '--kills', 50), 1);
+      report(`kills: ${running} boxes ran, ${left} left, ${touched} of others touched`);
+      const details = { boxes_of_others_touched: touched, boxes_that_ran_when_killed: running };
+      return { summary: { left_after_kills: left }, details };
+    },
+    overhead: async () => {
+      const overhead = await measureOverhead(numberOption(args, '--sessions', 200));
+      report(`overhead: ${JSON.stringify(overhead)}`);
+      return { summary: { overhead_percent: overhead.overheadPercent }, details: { overhead } };
+    },
+    kubernetes: async () => {
+      const cluster = readCluster();
+      report(`kubernetes: ${JSON.stringify(cluster)}`);
+      return { summary: { kubernetes: cluster.summary }, details: { kubernetes: cluster.details } };
+    },
+  };
 }
 
 /** Every part names the engine. Parts of different engines are not one result. */
