@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { JobListener } from '@agentjet/records';
 import { createTaskReader } from '@agentjet/rollout';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGrpo } from '@agentjet/trainer';
@@ -13,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-function evaluate(checkpoint?: string, config = createConfig()): Promise<unknown> {
+function evaluate(checkpoint?: string, config = createConfig(), onEvent: JobListener = () => {}): Promise<unknown> {
   const tasks = [{ taskId: 'a', mainQuery: '1 + 1?' }];
   const reader = createTaskReader({ training: tasks, evaluation: tasks });
   const inputs = {
@@ -25,7 +26,7 @@ function evaluate(checkpoint?: string, config = createConfig()): Promise<unknown
     templateFamily: undefined,
     composition: testComposition,
   };
-  return evaluateModel(config, { inputs, ...(checkpoint !== undefined && { checkpoint }), onEvent: () => {} });
+  return evaluateModel(config, { inputs, ...(checkpoint !== undefined && { checkpoint }), onEvent });
 }
 
 it('refuses a run of several policies, and says how to evaluate one of them', async () => {
@@ -64,4 +65,18 @@ it('refuses a run without a checkpoint, and what does not exist', async () => {
     /holds collected transcripts and no model\. Imitate them first: ajet sft /,
   );
   await expect(evaluate(path.join(dir, 'nowhere'))).rejects.toThrow('There is no checkpoint');
+});
+
+it('says that several greedy episodes of a task may be equal', async () => {
+  const noticesOf = async (temperature: number): Promise<readonly string[]> => {
+    const notices: string[] = [];
+    const config = createConfig({ trainerCommon: { valPassN: 4 }, rollout: { valKwargs: { temperature } } });
+    const ended = evaluate(path.join(dir, 'nothing'), config, (event) => {
+      if (event.type === 'notice') notices.push(event.message);
+    });
+    await expect(ended).rejects.toThrow();
+    return notices;
+  };
+  expect(await noticesOf(0)).toEqual([expect.stringContaining('the model gives the same answer each time')]);
+  expect(await noticesOf(1)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { TaskError, type CommonConfig } from '@agentjet/core';
 import { type JobInputs, collectTasks } from '@agentjet/inputs';
-import { evaluatePhase, withRollout } from '@agentjet/local-run';
+import { describePassN, evaluatePhase, withRollout } from '@agentjet/local-run';
 import { findCheckpoint, openUntrainedPolicy, requireOnePolicy } from '@agentjet/models';
 import type { Evaluation, JobListener } from '@agentjet/records';
 
@@ -38,6 +38,8 @@ export async function evaluateModel(
     repair:
       'A run evaluates all of them together: set trainer_common.val_before_train or trainer_common.test_freq. To evaluate one of them, remove swarm.policies, and name its folder, such as --checkpoint <run>/policies/<name>.',
   });
+  const notice = (message: string): void => onEvent({ type: 'notice', message });
+  for (const message of describePassN(given)) notice(message);
   const tasks = await collectTasks(inputs.reader.evaluationTasks(), null);
   if (tasks.length === 0) {
     throw new TaskError(
@@ -45,7 +47,7 @@ export async function evaluateModel(
       'There are no evaluation tasks. Set task_reader.jsonl_dataset_file.validation.file_path, or give setData() a validation part.',
     );
   }
-  const config = await withCheckpoint(given, checkpoint, (message) => onEvent({ type: 'notice', message }));
+  const config = await withCheckpoint(given, checkpoint, notice);
   const { policy, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
     const outcome = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>

@@ -88,7 +88,7 @@ function describeServedTeacher({ trainerCommon }: CommonConfig, { name, needsTea
 function describeSettings(config: CommonConfig, { composition }: StartParts): readonly string[] {
   return [
     ...describePresets(config, composition.registrations),
-    ...noticeEvaluation(config),
+    ...describePassN(config),
     ...noticeKl(config),
     ...noticeLengths(config),
   ];
@@ -119,7 +119,8 @@ export function checkKeepBest({ trainerCommon }: CommonConfig, numTasks: number 
   throw new ConfigError('conflict', `"trainer_common.keep_best" is "${keepBest}", but ${why}, or remove keep_best.`);
 }
 
-function noticeEvaluation({ trainerCommon: { valPassN }, rollout }: CommonConfig): readonly string[] {
+/** Says that greedy episodes of a task may all be equal. */
+export function describePassN({ trainerCommon: { valPassN }, rollout }: CommonConfig): readonly string[] {
   if (valPassN === 1 || rollout.valKwargs.temperature > 0) return [];
   return [
     `trainer_common.val_pass_n is ${valPassN} and rollout.val_kwargs.temperature is 0: the model gives the same answer each time, ` +
