@@ -1,4 +1,4 @@
-import { EngineError } from '@agentjet/core';
+import { EngineError, isTimeout } from '@agentjet/core';
 import { APICallError } from '@ai-sdk/provider';
 
 const statusOf: Readonly<Record<string, number>> = { context_overflow: 400, bad_request: 400, closed: 410 };
@@ -9,6 +9,7 @@ const statusOf: Readonly<Record<string, number>> = { context_overflow: 400, bad_
  */
 export function toAiSdkError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
+  // If AbortSignal.timeout ends a call, a provider over HTTP throws a TimeoutError, and so does this model.
   if (thrown.code === 'aborted')
     return isTimeout(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
   return new APICallError({
@@ -20,11 +21,4 @@ export function toAiSdkError(thrown: unknown): unknown {
     cause: thrown,
     data: { code: thrown.code },
   });
-}
-
-/**
- * Whether AbortSignal.timeout ended the call. A provider over HTTP then throws a TimeoutError, and so does this model.
- */
-function isTimeout(cause: unknown): boolean {
-  return cause instanceof DOMException && cause.name === 'TimeoutError';
 }

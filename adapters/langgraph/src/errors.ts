@@ -1,4 +1,4 @@
-import { EngineError } from '@agentjet/core';
+import { EngineError, isTimeout } from '@agentjet/core';
 import { ContextOverflowError, LangChainError, ModelAbortError } from '@langchain/core/errors';
 
 /** Converts engine errors to LangChain's own types. Other errors pass through unchanged. */
@@ -10,10 +10,6 @@ export function toLangChainError(thrown: unknown): unknown {
 /** Creates an error with the name that LangChain's other models use if their option `timeout` expires. */
 function createTimeoutError(message: string): Error {
   return Object.assign(new LangChainError(message), { name: 'TimeoutError' });
-}
-
-function isTimeout(cause: unknown): boolean {
-  return cause instanceof DOMException && cause.name === 'TimeoutError';
 }
 
 function createError(error: EngineError): Error {

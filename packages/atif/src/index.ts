@@ -11,4 +11,4 @@ export {
 } from './document.js';
 export { BadAtif, readTrajectory } from './read-document.js';
 export { toRowExtra, toTokenRow, type AtifRow } from './row.js';
-export { toConversations } from './to-conversations.js';
+export { textOfAtif, toConversations } from './to-conversations.js';

@@ -26,10 +26,10 @@ function pick(from: JsonObject, names: readonly string[]): JsonObject {
 
 function toMessages(step: AtifStep): readonly JsonObject[] {
   const { source, message, observation } = step;
-  const content = textOf(message);
+  const content = textOfAtif(message);
   const results = observation?.results ?? [];
   if (source !== 'agent') {
-    const seen = results.map((result) => ({ role: 'user', content: textOf(result.content ?? '') }));
+    const seen = results.map((result) => ({ role: 'user', content: textOfAtif(result.content ?? '') }));
     return content === '' && seen.length > 0 ? seen : [{ role: source, content }, ...seen];
   }
   const calls = step.tool_calls ?? [];
@@ -37,7 +37,7 @@ function toMessages(step: AtifStep): readonly JsonObject[] {
   const answers = results.map((result): JsonObject => {
     const id = result.source_call_id ?? open[0];
     if (id !== undefined && open.includes(id)) open.splice(open.indexOf(id), 1);
-    const seen = textOf(result.content ?? '');
+    const seen = textOfAtif(result.content ?? '');
     return id === undefined ? { role: 'user', content: seen } : { role: 'tool', tool_call_id: id, content: seen };
   });
   return [toAnswer(step, content), ...answers];
@@ -61,6 +61,7 @@ function toAnswer(step: AtifStep, content: string): JsonObject {
   };
 }
 
-function textOf(content: string | readonly AtifPart[]): string {
+/** Returns the text of a message or of a result, without its images. */
+export function textOfAtif(content: string | readonly AtifPart[]): string {
   return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('');
 }

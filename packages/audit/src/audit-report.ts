@@ -1,4 +1,4 @@
-import { findAlarms, findStandards, type Alarm, type AlarmRule, type Standards } from './find-alarms.js';
+import { findAlarms, findStandards, ofRole, type Alarm, type AlarmRule, type Standards } from './find-alarms.js';
 import {
   estimatePaid,
   hasScore,
@@ -120,9 +120,6 @@ export function suspectAlarms(
 
 const needsThreshold = ({ threshold, levels, lowest, highest }: RewardScale): boolean =>
   threshold === null && highest > lowest && (levels.length > 1 || highest > 0);
-
-const ofRole = (played: readonly Played[], role: Played['play']['strategy']['role']): readonly Played[] =>
-  played.filter(({ play }) => play.strategy.role === role);
 
 function reportStrategies(played: readonly Played[], scale: RewardScale): readonly StrategyReport[] {
   const groups = new Map<string, Played[]>();

@@ -70,7 +70,7 @@ function isTaken(right: Played, played: readonly Played[], scale: RewardScale): 
   return earned !== null && (earned.value >= 0.5 || earned.low > Math.max(0, ...byChance));
 }
 
-const ofRole = (played: readonly Played[], role: Played['play']['strategy']['role']): readonly Played[] =>
+export const ofRole = (played: readonly Played[], role: Played['play']['strategy']['role']): readonly Played[] =>
   played.filter(({ play }) => play.strategy.role === role);
 
 function highest(played: readonly Played[], valueOf: (each: Played) => number): Played | undefined {

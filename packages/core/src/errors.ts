@@ -36,6 +36,10 @@ export function abortedByCaller(caller: AbortSignal): EngineError {
   return new EngineError('aborted', 'The call was aborted by its caller.', { cause: caller.reason });
 }
 
+/** Whether `AbortSignal.timeout` ended a call. Its reason is a DOMException. */
+export const isTimeout = (cause: unknown): cause is DOMException =>
+  cause instanceof DOMException && cause.name === 'TimeoutError';
+
 /** Model files, training or checkpoints failed. Codes: `unsupported_model`, `bad_model_files`, `checkpoint`, `failed`, ... */
 export class BackboneError extends AgentJetError {}
 

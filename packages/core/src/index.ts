@@ -64,6 +64,7 @@ export {
   EnvironmentOutage,
   explainCacheError,
   isDiskFull,
+  isTimeout,
   JudgeError,
   Outage,
   TaskError,
@@ -72,6 +73,7 @@ export {
   WorkflowError,
 } from './errors.js';
 export {
+  compareText,
   endOfString,
   isDeeperThan,
   isJsonObject,
@@ -81,6 +83,7 @@ export {
   nestAtKey,
   parseJson,
   parseJsonObject,
+  textOrEmpty,
   toArgumentObject,
   toArgumentText,
   valueAtPath,
@@ -101,7 +104,10 @@ export {
   placeSeed,
 } from './random.js';
 export { shuffleIndices } from './random.js';
-export { sha256 } from './sha256.js';
+export { closeServer } from './close-server.js';
+export { isSameSecret } from './is-same-secret.js';
+export { makeOnce } from './make-once.js';
+export { sha256, sha256OfFile } from './sha256.js';
 export { pause, rejectOnAbort } from './reject-on-abort.js';
 export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';
 export { defineBackbone, type BackboneParts, type BackboneRegistration } from './registrations.js';

@@ -76,6 +76,12 @@ export function valueAtPath(values: unknown, path: readonly PropertyKey[]): unkn
   );
 }
 
+/** Compares by code units, so that the order is the same on every machine. */
+export const compareText = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
+
+/** Returns the value if it is a string, and otherwise an empty one. */
+export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /** Returns an object that has `value` at a dotted key. */
 export function nestAtKey(key: string, value: unknown): JsonObject {
   return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;

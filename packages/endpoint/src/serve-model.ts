@@ -1,7 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { ApiError } from '@agentjet/chat-completions';
-import type { ChatModel } from '@agentjet/core';
+import { type ChatModel, isSameSecret } from '@agentjet/core';
 import type { Context } from 'hono';
 import { type ConversationDoor, followModel, readConversation, takeFeedback } from './conversations.js';
 import { LatestMap } from './latest-map.js';
@@ -67,10 +67,7 @@ export async function serveModel(model: ChatModel, options: ServeOptions = {}): 
 
 const maxFeedbackBytes = 1 << 20;
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
 function checkKey(apiKey: string): (context: Context) => void {
-  const expected = digest(apiKey);
   return (context) => {
     const given = readKey(context);
     if (given === undefined)
@@ -79,7 +76,7 @@ function checkKey(apiKey: string): (context: Context) => void {
         'missing_api_key',
         'The request has no API key. Send the key that the server printed, as the header "Authorization: Bearer <key>".',
       );
-    if (!timingSafeEqual(digest(given), expected))
+    if (!isSameSecret(given, apiKey))
       throw new ApiError(401, 'invalid_api_key', 'The API key is not the one that this server printed at its start.');
   };
 }

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { closeServer } from '@agentjet/core';
 import { type ApiRoute, toApiError, ApiError } from '@agentjet/chat-completions';
 import { serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
@@ -88,7 +89,7 @@ export async function listenAt(
   return {
     fetch: app.fetch,
     baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`,
-    close: () => stop(server),
+    close: () => closeServer(server),
   };
 }
 
@@ -105,13 +106,6 @@ function listen(app: App, hostname: string, port: number): Promise<ServerType> {
     // server waits longer.
     if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
     server.unref();
-  });
-}
-
-function stop(server: ServerType): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    if ('closeAllConnections' in server) server.closeAllConnections();
   });
 }
 

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, realpath, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { BackboneError, parseJsonObject, sha256 as sumOf, explainCacheError } from '@agentjet/core';
+import { BackboneError, explainCacheError, parseJsonObject, sha256 as sumOf, sha256OfFile } from '@agentjet/core';
 import { modelSourceFile, writeDirAtomically } from '@agentjet/run-folder';
 import { planConversion, type Conversion } from './convert-gguf.js';
 import type { GgufSource, WheelName } from './model-source.js';
@@ -43,7 +41,7 @@ const converting = new Map<string, Promise<void>>();
 export async function openGguf(file: string, options: OpenGgufOptions): Promise<OpenedGguf> {
   const { cacheDir, withWeights = true } = options;
   const gguf = await readGguf(file);
-  const sha256 = options.wheel === undefined ? await sumOnce(file, cacheDir) : await sumFile(file);
+  const sha256 = options.wheel === undefined ? await sumOnce(file, cacheDir) : await sha256OfFile(file);
   const whole = folderOf(sha256, cacheDir);
   const dir = withWeights || existsSync(whole) ? whole : `${whole}-description`;
   if (!existsSync(dir)) await convertOnce(dir, () => convert({ gguf, sha256, dir, withWeights, options }));
@@ -155,16 +153,10 @@ async function sumOnce(file: string, cacheDir: string): Promise<string> {
   const known = parseJsonObject(await readFile(card, 'utf8').catch(() => ''));
   const { sha256: kept } = known ?? {};
   if (known?.['size'] === size && known['mtimeMs'] === mtimeMs && typeof kept === 'string') return kept;
-  const sha256 = await sumFile(file);
+  const sha256 = await sha256OfFile(file);
   // If this entry cannot be written, the SHA-256 is computed each time.
   await mkdir(path.dirname(card), { recursive: true })
     .then(() => writeFile(card, JSON.stringify({ size, mtimeMs, sha256 })))
     .catch(() => undefined);
   return sha256;
-}
-
-async function sumFile(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash);
-  return hash.digest('hex');
 }

@@ -1,4 +1,4 @@
-import type { CommonConfig } from '@agentjet/core';
+import { type CommonConfig, makeOnce } from '@agentjet/core';
 import type { TaskTable } from '@agentjet/rollout';
 import type { JobListener, JobResult } from '@agentjet/records';
 import type { JobInputs } from '@agentjet/inputs';
@@ -35,7 +35,7 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
   const startedAt = performance.now();
   const { inputs, signal } = options;
   for (const message of checkStart(given, inputs)) options.emit({ type: 'notice', message });
-  const prepare = once(() => prepareModel(given, inputs.backbone, { ...options, trains: true }));
+  const prepare = makeOnce(() => prepareModel(given, inputs.backbone, { ...options, trains: true }));
   const probe = async (table: TaskTable): Promise<Selected> =>
     probeDifficulty(given, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
   const isProbed = given.taskReader.difficulty.samples > 0;
@@ -74,9 +74,4 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
       }),
     );
   });
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }

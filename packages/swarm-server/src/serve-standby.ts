@@ -5,13 +5,14 @@ import path from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
 import {
   camelKeys,
+  closeServer,
+  type CommonConfig,
+  type ConfigComposition,
   ConfigError,
+  type JsonObject,
   replaceFile,
   toErrorMessage,
   toListenError,
-  type CommonConfig,
-  type ConfigComposition,
-  type JsonObject,
 } from '@agentjet/core';
 import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
@@ -112,7 +113,7 @@ class RunsInTurn<Config extends CommonConfig> {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('The server is closing.'));
-    if (this.#lobby !== undefined) return closed(this.#lobby);
+    if (this.#lobby !== undefined) return closeServer(this.#lobby);
     await this.served.then((swarm) => swarm.close()).catch(() => {});
   }
 
@@ -188,7 +189,7 @@ class RunsInTurn<Config extends CommonConfig> {
     const { app, onLog: log } = this.#options;
     await waitForRun({ ...this.#options, limits: app?.limits, log, failure, check, keep }, (opened) => {
       this.#lobby = opened;
-      if (this.#isClosed) void closed(opened);
+      if (this.#isClosed) void closeServer(opened);
     });
     this.#lobby = undefined;
     return readRun(dir);
@@ -285,12 +286,5 @@ async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): P
   const isBegun = await Promise.race([begun.then(() => true), once(server, 'close').then(() => false)]);
   if (!isBegun) return;
   await new Promise((resolve) => setTimeout(resolve, 50)); // so that the answer is sent first
-  await closed(server);
-}
-
-function closed(server: ServerType): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    if ('closeAllConnections' in server) server.closeAllConnections();
-  });
+  await closeServer(server);
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, ChatDelta } from '@agentjet/core';
+import { type JsonObject, type ChatDelta, makeOnce } from '@agentjet/core';
 import type { ChatTemplate, ParseOptions, AnswerText } from './contract.js';
 import { detectReplyFormat, type ReplyFormatOptions, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply, type ReplyReading } from './reply/reply-stream-parser.js';
@@ -61,7 +61,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
       renderMessages(render, messages, renderOptions, format.toolCalls.writeCalls),
     );
   };
-  const findUnread = once(() => findUnreadForm(print, format));
+  const findUnread = makeOnce(() => findUnreadForm(print, format));
   const toReading = (tools: ParseOptions['tools'] = []): ReplyReading =>
     tools.length === 0 ? {} : { tools, isLenient, unread: findUnread() };
   return {
@@ -85,11 +85,6 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
     textKind: findTextKind,
     reasoningTags,
   };
-}
-
-function once<T>(find: () => T): () => T {
-  let found: { readonly value: T } | undefined;
-  return () => (found ??= { value: find() }).value;
 }
 
 /**

@@ -34,7 +34,7 @@ function turnEndsOf({ replyFormat }: ChatTokenizerOptions): readonly string[] {
   return [...new Set(families.flatMap(({ turnEnds }) => turnEnds))];
 }
 
-function badModelFiles(message: string, cause?: unknown): BackboneError {
+export function badModelFiles(message: string, cause?: unknown): BackboneError {
   return new BackboneError('bad_model_files', message, { cause });
 }
 

@@ -1,13 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject, type JsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
+import { isJsonObject, type JsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
 import { checkAddedTokens } from './check-added-tokens.js';
-import { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
+import { badModelFiles, type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 import type { ChatTokenizer } from './contract.js';
-
-function badModelFiles(message: string, cause?: unknown): BackboneError {
-  return new BackboneError('bad_model_files', message, { cause });
-}
 
 async function readOptionalText(file: string): Promise<string | undefined> {
   try {

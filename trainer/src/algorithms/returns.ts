@@ -1,4 +1,4 @@
-import type { RewardedEpisode } from '@agentjet/core';
+import { type RewardedEpisode, compareText } from '@agentjet/core';
 
 /**
  * The turns whose rewards are added up. They are the turns of one agent or, if there is no name, of all agents of a
@@ -48,9 +48,4 @@ export function returnsOf(
     returns.push(paidAt(turn) + (later === undefined ? final : gamma * later));
   }
   return returns.length === 0 ? [final] : returns.reverse();
-}
-
-/** Sorts by code units, because that order is the same on every machine. */
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : Number(left > right);
 }

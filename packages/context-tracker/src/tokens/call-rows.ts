@@ -1,3 +1,4 @@
+import { compareText } from '@agentjet/core';
 import type { SampledCall } from './sampled-call.js';
 import { type TreeSegment, segmentAt, type TokenPosition, type TokenTree } from './token-tree.js';
 
@@ -93,10 +94,6 @@ function compareCalls(left: SampledCall, right: SampledCall): number {
 
 function compareDepth(left: TokenPosition, right: TokenPosition): number {
   return left.depth - right.depth;
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : Number(left > right);
 }
 
 function compareNumbers(left: Float32Array, right: Float32Array): number {

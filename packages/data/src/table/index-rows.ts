@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
-import { TaskError } from '@agentjet/core';
+import { sha256OfFile, TaskError } from '@agentjet/core';
 import type { RowFormat, RowBatch } from '../rows/row-format.js';
 import { noTasks } from '../tasks/jsonl-tasks.js';
 import type { RowToTask } from '../tasks/row-to-task.js';
@@ -68,9 +65,7 @@ function addRows(file: string, { rows }: RowBatch, { builder, written, options }
 
 /** Returns the SHA-256 of a file. */
 export async function sumFile(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash).catch((error: unknown) => {
+  return sha256OfFile(file).catch((error: unknown) => {
     throw new TaskError('unreadable_file', `Task file ${file} cannot be read.`, { cause: error });
   });
-  return hash.digest('hex');
 }

@@ -1,3 +1,4 @@
+import { textOrEmpty } from '@agentjet/core';
 import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { modelDirOf } from './run-tokenizer.js';
 
@@ -26,8 +27,8 @@ function summarize(record: RecordedEpisode): EpisodeSummary {
   return {
     episodeId: record.episode_id,
     step: record.step,
-    taskId: toText(record['task_id']),
-    status: toText(record['status']),
+    taskId: textOrEmpty(record['task_id']),
+    status: textOrEmpty(record['status']),
     reward: typeof record['reward'] === 'number' ? record['reward'] : null,
     samples: record.samples.length,
     generatedTokens: toNumber(record['generated_tokens']),
@@ -35,7 +36,6 @@ function summarize(record: RecordedEpisode): EpisodeSummary {
   };
 }
 
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 /** Describes the files of a run that were changed after they were written. Throws BackboneError `run_folder`. */

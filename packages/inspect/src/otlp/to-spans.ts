@@ -1,4 +1,4 @@
-import type { AtifDocument, AtifStep } from '@agentjet/atif';
+import { textOfAtif, type AtifDocument, type AtifStep } from '@agentjet/atif';
 import { isJsonObject, toArgumentText } from '@agentjet/core';
 import type { RecordedEpisode } from '@agentjet/run-folder';
 import { type SpanMessage, toMessageValues } from './message-values.js';
@@ -98,7 +98,7 @@ class Walk {
   }
 
   add(step: AtifStep): void {
-    const content = textOf(step.message);
+    const content = textOfAtif(step.message);
     if (step.source !== 'agent') {
       this.messages.push({ role: step.source, content });
       return;
@@ -110,7 +110,7 @@ class Walk {
     for (const [at, result] of (step.observation?.results ?? []).entries()) {
       const seen: SpanMessage = {
         role: 'tool',
-        content: textOf(result.content ?? ''),
+        content: textOfAtif(result.content ?? ''),
         ...(result.source_call_id !== undefined && { callId: result.source_call_id }),
       };
       this.messages.push(seen);
@@ -186,8 +186,4 @@ function toAnswer({ reasoning_content: reasoning, tool_calls: calls = [] }: Atif
       }),
     }),
   };
-}
-
-function textOf(content: AtifStep['message']): string {
-  return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('');
 }

@@ -1,4 +1,4 @@
-import { ConfigError, isJsonObject, type CommonConfig, type Task } from '@agentjet/core';
+import { type CommonConfig, ConfigError, isJsonObject, type Task, valueAtPath } from '@agentjet/core';
 
 /** The settings of judges that name the field of a task with its right answer. */
 const answerFields = ['taskField', 'referenceField'];
@@ -32,14 +32,10 @@ function isUsed(name: string, { judgeType, combined }: JudgeChoice): boolean {
  * `solution.value`.
  */
 export function expectedAnswer({ metadata }: Task, field: string): string | undefined {
-  const value = field in metadata ? metadata[field] : follow(metadata, field.split('.'));
+  const value = field in metadata ? metadata[field] : valueAtPath(metadata, field.split('.'));
   if (value === undefined || value === null || value === '') return undefined;
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');
   return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
-}
-
-function follow(value: unknown, keys: readonly string[]): unknown {
-  return keys.reduce<unknown>((inner, key) => (isJsonObject(inner) ? inner[key] : undefined), value);
 }
 
 /** Returns the names of the fields that the tasks have in their metadata. */

@@ -1,4 +1,10 @@
-import type { AssistantMessage, ChatFinishReason, ChatResponse, ToolCall } from '@agentjet/core';
+import {
+  type AssistantMessage,
+  type ChatFinishReason,
+  type ChatResponse,
+  type ToolCall,
+  textOrEmpty,
+} from '@agentjet/core';
 
 /** What is wrong with an answer. */
 export type Mistake = { readonly mistake: string };
@@ -20,25 +26,24 @@ type WireBody = {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
 };
 
-const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 /** 0 if the server does not report it. */
 const toCount = (value: unknown): number =>
   typeof value === 'number' && value >= 0 && Number.isFinite(value) ? value : 0;
 
 function fromWireCall(call: WireCall, index: number): ToolCall {
   return {
-    id: toText(call.id) || `call_${index}`,
-    name: toText(call.function?.name),
-    arguments: toText(call.function?.arguments),
+    id: textOrEmpty(call.id) || `call_${index}`,
+    name: textOrEmpty(call.function?.name),
+    arguments: textOrEmpty(call.function?.arguments),
   };
 }
 
 function fromWireMessage(message: WireMessage): AssistantMessage {
-  const reasoning = toText(message.reasoning_content) || toText(message.reasoning);
+  const reasoning = textOrEmpty(message.reasoning_content) || textOrEmpty(message.reasoning);
   const toolCalls = (message.tool_calls ?? []).map(fromWireCall);
   return {
     role: 'assistant',
-    content: toText(message.content),
+    content: textOrEmpty(message.content),
     ...(reasoning === '' ? {} : { reasoning }),
     ...(toolCalls.length === 0 ? {} : { toolCalls }),
   };
@@ -59,8 +64,8 @@ export function toChatResponse(
   if (typeof given !== 'object' || given === null) return { mistake: 'An answer without choices[0].message' };
   const message = fromWireMessage(given);
   return {
-    id: toText(id) || fallback.id,
-    model: toText(model) || fallback.model,
+    id: textOrEmpty(id) || fallback.id,
+    model: textOrEmpty(model) || fallback.model,
     message,
     finishReason: toFinishReason(choices?.[0]?.finish_reason, message),
     usage: { promptTokens: toCount(usage?.prompt_tokens), completionTokens: toCount(usage?.completion_tokens) },

@@ -1,4 +1,4 @@
-import { isAgentsFailure, isJsonObject, type JsonObject } from '@agentjet/core';
+import { isAgentsFailure, isJsonObject, type JsonObject, textOrEmpty } from '@agentjet/core';
 import { kindOf } from '@agentjet/core/success';
 import type { EpisodePhase } from '../episode-record.js';
 
@@ -74,17 +74,17 @@ export function toEpisodeRow(fields: JsonObject, place: LinePlace, kindField: st
   const metadata = fields['task_metadata'];
   const kind = isJsonObject(metadata) ? kindOf({ metadata }, kindField) : undefined;
   return {
-    episode_id: textOf(fields['episode_id']),
+    episode_id: textOrEmpty(fields['episode_id']),
     step: numberOf(fields['step']),
     phase: fields['phase'] === 'evaluation' ? 'evaluation' : 'train',
     ...place,
-    group_id: textOf(fields['group_id']),
-    task_id: textOf(fields['task_id']),
+    group_id: textOrEmpty(fields['group_id']),
+    task_id: textOrEmpty(fields['task_id']),
     ...(kind !== undefined && { kind }),
     repeat_index: numberOf(fields['repeat_index']),
     ...(typeof fields['attempt'] === 'number' && { attempt: fields['attempt'] }),
     status,
-    ...(isJsonObject(error) && { error_code: textOf(error['code']) }),
+    ...(isJsonObject(error) && { error_code: textOrEmpty(error['code']) }),
     is_scored: status === 'completed' || isAgents(error),
     reward: status === 'completed' && typeof fields['reward'] === 'number' ? fields['reward'] : null,
     is_success: fields['is_success'] === true,
@@ -115,7 +115,7 @@ export function isEpisodeRow(value: JsonObject): boolean {
 }
 
 const isAgents = (error: unknown): boolean =>
-  isJsonObject(error) && isAgentsFailure({ code: textOf(error['code']), outage: error['outage'] });
+  isJsonObject(error) && isAgentsFailure({ code: textOrEmpty(error['code']), outage: error['outage'] });
 
 /**
  * Returns the agents and versions of an episode. Lines of older versions do not list them, so they are read from the
@@ -124,11 +124,11 @@ const isAgents = (error: unknown): boolean =>
 function agentsOf(fields: JsonObject): Pick<EpisodeRow, 'agents' | 'policy_versions'> {
   const { agents, policy_versions: versions, turns } = fields;
   if (Array.isArray(agents))
-    return { agents: agents.map(textOf), ...(Array.isArray(versions) && { policy_versions: rangeOf(versions) }) };
+    return { agents: agents.map(textOrEmpty), ...(Array.isArray(versions) && { policy_versions: rangeOf(versions) }) };
   const known = Array.isArray(turns) ? turns.filter(isJsonObject) : [];
   const seen = known.flatMap(({ policy_version: version }) => (typeof version === 'number' ? [version] : []));
   return {
-    agents: [...new Set(known.map(({ agent_name: name }) => textOf(name)))],
+    agents: [...new Set(known.map(({ agent_name: name }) => textOrEmpty(name)))],
     ...(seen.length > 0 && { policy_versions: rangeOf(seen) }),
   };
 }
@@ -157,5 +157,4 @@ function numbersIn(values: JsonObject): Readonly<Record<string, number>> {
 }
 
 const sumOf = (values: readonly unknown[]): number => values.reduce<number>((sum, value) => sum + numberOf(value), 0);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);

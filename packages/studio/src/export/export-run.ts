@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, sha256 } from '@agentjet/core';
 import { EpisodeStore, selectRows } from '../page-logic/episode-store.js';
 import { formatRoute } from '../page-logic/route.js';
 import { StudioRuns } from '../runs/studio-runs.js';
@@ -134,4 +133,4 @@ function renderExport(page: PageFiles, { answers, start }: Exported): string {
   ].join('\n');
 }
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const hashOf = (text: string): string => `'sha256-${sha256(text, 'base64')}'`;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { isJsonObject, type JsonObject, textOrEmpty } from '@agentjet/core';
 import type { SwarmClientView, SwarmShareView, SwarmView } from '../wire.js';
 import { readRemote, type Remote } from './read-remote.js';
 
@@ -26,7 +26,7 @@ export async function viewSwarm(remote: Remote): Promise<SwarmView> {
     shares: namedObjects(shares).map(toShare),
     policies: namedObjects(policies).map(([name, policy]) => ({
       name,
-      state: textOf(policy['state']),
+      state: textOrEmpty(policy['state']),
       step: numberOf(policy['step']),
       pooled: numberOf(policy['groups_pooled']),
       waitSeconds: numberOf(policy['gate_wait_seconds']),
@@ -43,7 +43,7 @@ function sayWaits(server: JsonObject): readonly string[] {
   const [pooled, open, running, capacity] = ['groups_pooled', 'groups_open', 'running', 'capacity'].map((name) =>
     numberOf(server[name]),
   );
-  const state = textOf(server['state']);
+  const state = textOrEmpty(server['state']);
   return [
     ...(state === 'rolling' ? [] : [`The server is ${state === '' ? 'in an unknown state' : state}.`]),
     ...(pooled === null || open === null
@@ -72,9 +72,9 @@ function toShare([name, share]: readonly [string, JsonObject]): SwarmShareView {
 function countByClient(episodes: readonly JsonObject[]): readonly SwarmClientView[] {
   const clients = new Map<string, Record<string, number>>();
   for (const { client, state } of episodes) {
-    const name = textOf(client) || 'unknown';
+    const name = textOrEmpty(client) || 'unknown';
     const counts = clients.get(name) ?? {};
-    counts[textOf(state)] = (counts[textOf(state)] ?? 0) + 1;
+    counts[textOrEmpty(state)] = (counts[textOrEmpty(state)] ?? 0) + 1;
     clients.set(name, counts);
   }
   return [...clients].map(([name, states]) => ({ name, states }));
@@ -95,4 +95,3 @@ const toCounts = (value: unknown): Readonly<Record<string, number>> =>
   );
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

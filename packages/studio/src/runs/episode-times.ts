@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { isJsonObject, type JsonObject, textOrEmpty } from '@agentjet/core';
 import type { TimeBar } from '../wire.js';
 
 /** When each recorded call and span of an episode ran, in milliseconds since the episode began. */
@@ -16,13 +16,13 @@ export function episodeTimes(record: JsonObject): readonly TimeBar[] {
   return [
     whole,
     ...objectsIn(record['turns']).flatMap(({ times, index, agent_name: agent }) =>
-      barOf(times, { lane: textOf(agent), label: `call #${String(index)}`, kind: 'call' }),
+      barOf(times, { lane: textOrEmpty(agent), label: `call #${String(index)}`, kind: 'call' }),
     ),
     ...objectsIn(record['untrained_calls']).flatMap((call) =>
-      barOf(call, { lane: textOf(call['agent_name']), label: textOf(call['model']), kind: 'untrained' }),
+      barOf(call, { lane: textOrEmpty(call['agent_name']), label: textOrEmpty(call['model']), kind: 'untrained' }),
     ),
     ...objectsIn(record['spans']).flatMap((span) =>
-      barOf(span, { lane: textOf(span['name']), label: textOf(span['name']), kind: 'span' }),
+      barOf(span, { lane: textOrEmpty(span['name']), label: textOrEmpty(span['name']), kind: 'span' }),
     ),
     ...(judging > 0 ? [judge] : []),
   ];
@@ -36,5 +36,3 @@ function barOf(times: unknown, bar: Pick<TimeBar, 'lane' | 'label' | 'kind'>): r
 
 export const objectsIn = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { sha256 } from '@agentjet/core';
 
 /** A run folder below the folder that the studio shows. */
 export type FoundRun = { readonly id: string; readonly path: string; readonly dir: string };
@@ -51,4 +51,4 @@ function withOwnIds(runs: readonly FoundRun[]): readonly FoundRun[] {
   return runs.map((run) => (counts.get(run.id) === 1 ? run : { ...run, id: hashOf(run.path) }));
 }
 
-const hashOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 12);
+const hashOf = (name: string): string => sha256(name, 'base64url').slice(0, 12);

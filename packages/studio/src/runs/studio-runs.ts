@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { createHash } from 'node:crypto';
+import { sha256 } from '@agentjet/core';
 import type { RunList, RunSummary } from '../wire.js';
 import { findRuns } from './find-runs.js';
 import { describeProblem, StudioRun } from './studio-run.js';
@@ -76,5 +76,5 @@ async function summaryOf(run: StudioRun): Promise<RunSummary> {
 
 /** Changes if anything in the list does. */
 function versionOf(runs: readonly RunSummary[]): string {
-  return createHash('sha256').update(JSON.stringify(runs)).digest('base64url').slice(0, 16);
+  return sha256(JSON.stringify(runs), 'base64url').slice(0, 16);
 }

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
+import { isSameSecret } from '@agentjet/core';
 
 /** The parts of a request that decide whether it is answered. */
 export type GuardedRequest = {
@@ -113,8 +113,4 @@ function readCookies(text: string, name: string): readonly string[] {
   });
 }
 
-/** Takes the same time for each wrong token. */
-function isSame(given: string | null, token: string): boolean {
-  const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return given !== null && timingSafeEqual(hash(given), hash(token));
-}
+const isSame = (given: string | null, token: string): boolean => given !== null && isSameSecret(given, token);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { isIP, type AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { ConfigError, toListenError } from '@agentjet/core';
+import { closeServer, ConfigError, toListenError } from '@agentjet/core';
 import { serve, type ServerType } from '@hono/node-server';
 import type { TalkServer } from '../remote/chat.js';
 import type { Remote } from '../remote/read-remote.js';
@@ -70,7 +70,7 @@ export async function openStudio(folder: string, options: StudioOptions = {}): P
     close: async () => {
       ended.abort();
       if (tokenFile !== undefined) rmSync(tokenFile, { force: true });
-      await close(server);
+      await closeServer(server);
     },
   };
 }
@@ -98,12 +98,5 @@ function listen({ host, port, fetchWith }: Listening): Promise<ServerType> {
       }
     });
     server.once('error', (thrown) => reject(toListenError(thrown, `${host}:${port}`)));
-  });
-}
-
-function close(server: ServerType): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    if ('closeAllConnections' in server) server.closeAllConnections();
   });
 }

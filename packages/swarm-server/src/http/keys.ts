@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { sha256 } from '@agentjet/core';
+import { isSameSecret, sha256 } from '@agentjet/core';
 import type { LedgerState } from '@agentjet/ledger';
 import { roles, WireError, type KeyAnswer, type KeyLimits, type KeyRequest, type Role } from '@agentjet/swarm-wire';
 
@@ -96,8 +96,7 @@ const unknownKey = (): WireError => new WireError('unknown_key', 'This key is no
 
 /** Whether an Authorization header has this key. */
 export function hasKey(header: string | undefined, key: string): boolean {
-  const hash = (text: string): Buffer => Buffer.from(sha256(text));
-  return timingSafeEqual(hash(header ?? ''), hash(`Bearer ${key}`));
+  return isSameSecret(header ?? '', `Bearer ${key}`);
 }
 
 function findKey(state: LedgerState, text: string): StoredKey | undefined {

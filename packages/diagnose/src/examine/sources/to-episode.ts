@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { isJsonObject, valueAtPath, type JsonObject } from '@agentjet/core';
+import { isJsonObject, type JsonObject, sha256, valueAtPath } from '@agentjet/core';
 import { type EpisodeRow, type RecordKeys, toEpisodeOutcome } from '@agentjet/run-folder';
 import type { EpisodeOf } from '../examined-run.js';
 
@@ -85,7 +84,7 @@ function contentOf({ task_id: id, main_query: query, task_metadata: metadata }: 
     : hashOf(content);
 }
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+const hashOf = (text: string): string => sha256(text, 'base64url').slice(0, 22);
 
 /** A workflow that found no answer in what the model wrote returns an empty one. */
 const isEmptyAnswer = (head: JsonObject, { outputField = 'answer' }: RecordKeys): boolean => {

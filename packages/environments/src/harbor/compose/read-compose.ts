@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { toErrorMessage } from '@agentjet/core';
+import { sha256, toErrorMessage } from '@agentjet/core';
 import type { BoxProgram, BoxVolume } from '@agentjet/sandbox/boxes';
 import { parse } from 'yaml';
 import { logFolders } from '../log-folders.js';
@@ -188,7 +187,7 @@ async function imageOf(
     return wrong(`services.${name}.build names ${path.join(context, dockerfile)}, which does not exist.`);
   const digest = await digestOf(root);
   if (dockerfile === 'Dockerfile') return { build: { folder: root, digest }, image: null };
-  const ofBoth = createHash('sha256').update(`${digest}\0${dockerfile}`).digest('hex');
+  const ofBoth = sha256(`${digest}\0${dockerfile}`);
   return { build: { folder: root, dockerfile, digest: ofBoth }, image: null };
 }
 
