@@ -128,17 +128,14 @@ export function Spark({ values }: { readonly values: readonly number[] }) {
   );
 }
 
-export function Choice({
-  label,
-  value,
-  options,
-  onChange,
-}: {
+type ChoiceProps = {
   readonly label: string;
   readonly value: string;
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly onChange: (value: string) => void;
-}) {
+};
+
+export function Choice({ label, value, options, onChange }: ChoiceProps) {
   return (
     <label class="field">
       <span>{label}</span>
@@ -154,17 +151,7 @@ export function Choice({
 }
 
 /** A row of buttons, one of which is chosen. */
-export function Segments({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly onChange: (value: string) => void;
-}) {
+export function Segments({ label, value, options, onChange }: ChoiceProps) {
   return (
     <div class="segments" role="group" aria-label={label}>
       {options.map(([each, text]) => (

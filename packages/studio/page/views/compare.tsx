@@ -13,6 +13,7 @@ import { showCount, showRate, showSigned } from '../../src/page-logic/format.js'
 import type { RunOverview } from '../../src/wire.js';
 import { Empty, Link, Panel, Problem, Words } from '../parts/basics.js';
 import { RateBar } from '../parts/rate-bar.js';
+import { number, WideTable } from '../parts/table.js';
 import { answerOf, route, runData } from '../state/store.js';
 import { ComparedCurves, RunSign } from './compared-curves.js';
 
@@ -67,24 +68,11 @@ function Evaluations({ overviews }: Runs) {
   const runs = useMemo(() => compareRuns(overviews), [overviews]);
   return (
     <Panel title="Success in evaluations" note="95% intervals; changes are paired by task">
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Evaluations">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              <th scope="col">First</th>
-              <th scope="col">Last</th>
-              <th scope="col">Change</th>
-              <th scope="col">Last, against A</th>
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map((run, at) => (
-              <EvaluationRow key={run.letter} run={run} at={at} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable label="Evaluations" columns={['Run', 'First', 'Last', 'Change', 'Last, against A']}>
+        {runs.map((run, at) => (
+          <EvaluationRow key={run.letter} run={run} at={at} />
+        ))}
+      </WideTable>
     </Panel>
   );
 }
@@ -134,20 +122,7 @@ function Change({ change }: { readonly change: PairedChange | null }) {
   );
 }
 
-function Heads({ count, first, isNumber = false }: { count: number; first: string; isNumber?: boolean }) {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">{first}</th>
-        {Array.from({ length: count }, (_none, at) => (
-          <th key={at} scope="col" class={isNumber ? 'num' : ''}>
-            {letterOf(at)}
-          </th>
-        ))}
-      </tr>
-    </thead>
-  );
-}
+const letters = (count: number): readonly string[] => Array.from({ length: count }, (_none, at) => letterOf(at));
 
 function Settings({ overviews }: Runs) {
   const apart = findSettingsApart(overviews);
@@ -170,23 +145,18 @@ type SettingRows = { readonly rows: ReturnType<typeof findSettingsApart>; readon
 
 function SettingTable({ rows, count }: SettingRows) {
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Settings that differ">
-      <table class="table mono">
-        <Heads count={count} first="Setting" />
-        <tbody>
-          {rows.map(({ name, values }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              {values.map((value, at) => (
-                <td key={at}>
-                  <Words text={value ?? '–'} />
-                </td>
-              ))}
-            </tr>
+    <WideTable label="Settings that differ" look="mono" columns={['Setting', ...letters(count)]}>
+      {rows.map(({ name, values }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          {values.map((value, at) => (
+            <td key={at}>
+              <Words text={value ?? '–'} />
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </WideTable>
   );
 }
 
@@ -199,31 +169,24 @@ function Tasks({ overviews }: Runs) {
       {apart.length === 0 ? (
         <Empty>{shared === 0 ? 'They have no task in common.' : 'All solve the same tasks.'}</Empty>
       ) : (
-        <div class="scroll-x" tabIndex={0} role="region" aria-label="Tasks that differ">
-          <table class="table">
-            <Heads count={overviews.length} first="Task" isNumber />
-            <tbody>
-              {apart.slice(0, maxTasks).map(({ task, rates }) => (
-                <tr key={task}>
-                  <th scope="row" class="mono">
-                    {task}
-                  </th>
-                  {rates.map((rate, at) => (
-                    <td key={at} class={`num ${rate === 1 ? 'good' : rate === 0 ? 'bad' : ''}`}>
-                      {rate === null ? (
-                        '–'
-                      ) : (
-                        <Link to={{ view: 'task', run: overviews[at]?.run.id ?? '', item: task }}>
-                          {showRate(rate)}
-                        </Link>
-                      )}
-                    </td>
-                  ))}
-                </tr>
+        <WideTable label="Tasks that differ" columns={['Task', ...letters(overviews.length).map(number)]}>
+          {apart.slice(0, maxTasks).map(({ task, rates }) => (
+            <tr key={task}>
+              <th scope="row" class="mono">
+                {task}
+              </th>
+              {rates.map((rate, at) => (
+                <td key={at} class={`num ${rate === 1 ? 'good' : rate === 0 ? 'bad' : ''}`}>
+                  {rate === null ? (
+                    '–'
+                  ) : (
+                    <Link to={{ view: 'task', run: overviews[at]?.run.id ?? '', item: task }}>{showRate(rate)}</Link>
+                  )}
+                </td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </WideTable>
       )}
       {apart.length > maxTasks && (
         <p class="muted">

@@ -4,6 +4,7 @@ import { smooth } from '@agentjet/run-folder/curve';
 import { groupMetrics } from '../../src/page-logic/metric-groups.js';
 import { Choice, Empty, Segments, Shown } from '../parts/basics.js';
 import { LineChart, type Line } from '../parts/line-chart.js';
+import { number, WideTable } from '../parts/table.js';
 import { go, route, runData, setQuery, type Metrics } from '../state/store.js';
 
 /** Every metric of a run, grouped by what it is about. */
@@ -129,35 +130,21 @@ function ValueTable({ metrics, lines, evaluations }: { readonly metrics: readonl
     <details class="values" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The values as a table{lines.length > maxRows ? `, the last ${maxRows}` : ''}</summary>
       {isOpen && (
-        <div class="scroll-x" tabIndex={0} role="region" aria-label="Values">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Step</th>
-                {metrics.map((name) => (
-                  <th key={name} scope="col" class="num">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(([kind, line], at) => (
-                <tr key={at}>
-                  <th scope="row">
-                    {line.step}
-                    {kind === 'evaluation' && <span class="muted"> evaluation</span>}
-                  </th>
-                  {metrics.map((name) => (
-                    <td key={name} class="num">
-                      {showNumber(line[name])}
-                    </td>
-                  ))}
-                </tr>
+        <WideTable label="Values" columns={['Step', ...metrics.map(number)]}>
+          {rows.map(([kind, line], at) => (
+            <tr key={at}>
+              <th scope="row">
+                {line.step}
+                {kind === 'evaluation' && <span class="muted"> evaluation</span>}
+              </th>
+              {metrics.map((name) => (
+                <td key={name} class="num">
+                  {showNumber(line[name])}
+                </td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </WideTable>
       )}
     </details>
   );

@@ -4,6 +4,7 @@ import type { EpisodeView, Said } from '../../src/wire.js';
 import { FactList, Link, Panel, Result, Segments, Shown, Words } from '../parts/basics.js';
 import { OutcomeList } from '../parts/outcome-list.js';
 import { useKeys } from '../parts/keyboard.js';
+import { WideTable } from '../parts/table.js';
 import { answerOf, go, route, setQuery } from '../state/store.js';
 import { Timeline } from './timeline.js';
 import { Tokens } from './tokens.js';
@@ -206,29 +207,16 @@ function Calls({ calls }: Pick<EpisodeView, 'calls'>) {
   const [first] = calls;
   if (first === undefined || first.values.length === 0) return <p class="empty">No model call was recorded.</p>;
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Calls">
-      <table class="table">
-        <thead>
-          <tr>
-            {calls.map(({ title }) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {first.values.map((_value, at) => (
-            <tr key={at}>
-              {calls.map(({ title, values }) => (
-                <td key={title}>
-                  <Words text={values[at] ?? ''} />
-                </td>
-              ))}
-            </tr>
+    <WideTable label="Calls" columns={calls.map(({ title }) => title)}>
+      {first.values.map((_value, at) => (
+        <tr key={at}>
+          {calls.map(({ title, values }) => (
+            <td key={title}>
+              <Words text={values[at] ?? ''} />
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </WideTable>
   );
 }

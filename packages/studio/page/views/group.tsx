@@ -4,6 +4,7 @@ import type { GroupBranch, GroupEpisode, GroupView } from '../../src/wire.js';
 import { Link, Panel, Result, Shown, Words } from '../parts/basics.js';
 import { OutcomeList } from '../parts/outcome-list.js';
 import { useKeys } from '../parts/keyboard.js';
+import { number, WideTable } from '../parts/table.js';
 import { answerOf, go, route } from '../state/store.js';
 
 /** The episodes of a group side by side, and the tree of all their tokens with advantages. */
@@ -60,62 +61,46 @@ function Members({ episodes, run, chosen }: MembersProps) {
   const parts = [...new Set(episodes.flatMap((episode) => Object.keys(episode.parts)))];
   return (
     <Panel title="Episodes">
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Episodes of the group">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col" class="num">
-                #
-              </th>
-              <th scope="col">Answered</th>
-              <th scope="col">Result</th>
-              <th scope="col" class="num">
-                Reward
-              </th>
-              {parts.map((part) => (
-                <th key={part} scope="col" class="num">
-                  {part}
-                </th>
-              ))}
-              <th scope="col" class="num">
-                Advantage
-              </th>
-              <th scope="col" class="num">
-                Tokens
-              </th>
-              <th scope="col">Reason</th>
-            </tr>
-          </thead>
-          <tbody>
-            {episodes.map((episode, at) => (
-              <tr key={episode.id} class={at === chosen ? 'chosen' : ''}>
-                <th scope="row" class="num">
-                  <Link to={{ view: 'episode', run, item: episode.id }}>{at + 1}</Link>
-                </th>
-                <td class="long">
-                  <Words text={episode.outcome.answered ?? episode.outcome.error ?? '–'} class="clip" />
-                </td>
-                <td>
-                  <Result isSuccess={episode.isSuccess} error={episode.status === 'failed' ? 'failed' : ''} />
-                </td>
-                <td class="num">{showNumber(episode.reward)}</td>
-                {parts.map((part) => (
-                  <td key={part} class="num">
-                    {showNumber(episode.parts[part])}
-                  </td>
-                ))}
-                <td class="num">
-                  <Advantage value={episode.advantage} />
-                </td>
-                <td class="num">{showNumber(episode.tokens)}</td>
-                <td class="long">
-                  <Words text={episode.outcome.reason ?? '–'} class="clip" />
-                </td>
-              </tr>
+      <WideTable
+        label="Episodes of the group"
+        columns={[
+          number('#'),
+          'Answered',
+          'Result',
+          number('Reward'),
+          ...parts.map(number),
+          number('Advantage'),
+          number('Tokens'),
+          'Reason',
+        ]}
+      >
+        {episodes.map((episode, at) => (
+          <tr key={episode.id} class={at === chosen ? 'chosen' : ''}>
+            <th scope="row" class="num">
+              <Link to={{ view: 'episode', run, item: episode.id }}>{at + 1}</Link>
+            </th>
+            <td class="long">
+              <Words text={episode.outcome.answered ?? episode.outcome.error ?? '–'} class="clip" />
+            </td>
+            <td>
+              <Result isSuccess={episode.isSuccess} error={episode.status === 'failed' ? 'failed' : ''} />
+            </td>
+            <td class="num">{showNumber(episode.reward)}</td>
+            {parts.map((part) => (
+              <td key={part} class="num">
+                {showNumber(episode.parts[part])}
+              </td>
             ))}
-          </tbody>
-        </table>
-      </div>
+            <td class="num">
+              <Advantage value={episode.advantage} />
+            </td>
+            <td class="num">{showNumber(episode.tokens)}</td>
+            <td class="long">
+              <Words text={episode.outcome.reason ?? '–'} class="clip" />
+            </td>
+          </tr>
+        ))}
+      </WideTable>
     </Panel>
   );
 }

@@ -4,6 +4,7 @@ import { showAge, showNumber, showRate, showSeconds, showSigned } from '../../sr
 import type { RunList, RunSummary } from '../../src/wire.js';
 import { Empty, Link, Shown, Spark, StateMark } from '../parts/basics.js';
 import { useKeys } from '../parts/keyboard.js';
+import { type Column, number, WideTable } from '../parts/table.js';
 import { answerOf, go, route, setQuery, source } from '../state/store.js';
 
 const chosen = signal(0);
@@ -25,6 +26,7 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
   const shown = runs.filter((run) =>
     `${run.path} ${run.model} ${run.backbone} ${run.state}`.toLowerCase().includes(words),
   );
+  const canCompare = !source.current.isExport && runs.length > 1;
   useKeys(() => ({
     j: () => (chosen.value = Math.min(shown.length - 1, chosen.value + 1)),
     k: () => (chosen.value = Math.max(0, chosen.value - 1)),
@@ -61,57 +63,32 @@ function RunTable({ list: { folder, runs } }: { readonly list: RunList }) {
           </Link>
         )}
       </div>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of runs">
-        <table class="table runs">
-          <Head canCompare={!source.current.isExport && runs.length > 1} />
-          <tbody>
-            {shown.map((run, at) => (
-              <Row
-                key={run.id}
-                run={run}
-                isChosen={at === chosen.value}
-                pick={
-                  !source.current.isExport && runs.length > 1
-                    ? { isPicked: picked.includes(run.id), toggle }
-                    : undefined
-                }
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable label="Table of runs" look="runs" columns={columnsOf(canCompare)}>
+        {shown.map((run, at) => (
+          <Row
+            key={run.id}
+            run={run}
+            isChosen={at === chosen.value}
+            pick={canCompare ? { isPicked: picked.includes(run.id), toggle } : undefined}
+          />
+        ))}
+      </WideTable>
       {shown.length === 0 && <Empty>No run matches this filter.</Empty>}
     </>
   );
 }
 
-function Head({ canCompare }: { readonly canCompare: boolean }) {
-  return (
-    <thead>
-      <tr>
-        {canCompare && (
-          <th scope="col">
-            <span class="sr">Choose to compare</span>
-          </th>
-        )}
-        <th scope="col">Run</th>
-        <th scope="col">Success, before → after</th>
-        <th scope="col">Reward</th>
-        <th scope="col" class="num">
-          Step
-        </th>
-        <th scope="col">State</th>
-        <th scope="col">Model</th>
-        <th scope="col" class="num">
-          Time
-        </th>
-        <th scope="col" class="num">
-          Changed
-        </th>
-      </tr>
-    </thead>
-  );
-}
+const columnsOf = (canCompare: boolean): readonly Column[] => [
+  ...(canCompare ? [<span class="sr">Choose to compare</span>] : []),
+  'Run',
+  'Success, before → after',
+  'Reward',
+  number('Step'),
+  'State',
+  'Model',
+  number('Time'),
+  number('Changed'),
+];
 
 type RowProps = {
   readonly run: RunSummary;

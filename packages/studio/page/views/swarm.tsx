@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { showNumber, showRate, showSeconds } from '../../src/page-logic/format.js';
 import type { SwarmView } from '../../src/wire.js';
 import { Empty, FactList, Panel, Problem, Shown, Words } from '../parts/basics.js';
+import { WideTable } from '../parts/table.js';
 import { answerOf, readAgain } from '../state/store.js';
 
 const everyMs = 2000;
@@ -52,7 +53,7 @@ function Figures({ swarm }: { readonly swarm: Answered }) {
         {clients.length === 0 ? (
           <Empty>No client has an episode.</Empty>
         ) : (
-          <Table
+          <TextTable
             label="Clients"
             heads={['Client', ...statesOf(clients)]}
             rows={clients.map(({ name, states }) => [
@@ -64,7 +65,7 @@ function Figures({ swarm }: { readonly swarm: Answered }) {
       </Panel>
       {shares.length > 0 && (
         <Panel title="Shares" note="groups of the newest batch">
-          <Table
+          <TextTable
             label="Shares"
             heads={['Share', 'Part', 'Asked', 'Got', 'In flight', 'Trained', 'Tasks', '']}
             rows={shares.map(({ name, part, asked, got, inFlight, trained, tasks, isIdle }) => [
@@ -78,7 +79,7 @@ function Figures({ swarm }: { readonly swarm: Answered }) {
       )}
       {policies.length > 0 && (
         <Panel title="Policies">
-          <Table
+          <TextTable
             label="Policies"
             heads={['Policy', 'State', 'Step', 'Groups that wait', 'Calls have waited', '']}
             rows={policies.map(({ name, state, step, pooled, waitSeconds, problem = '' }) => [
@@ -111,40 +112,27 @@ const statesOf = (clients: Answered['clients']): readonly string[] => [
   ...new Set(clients.flatMap(({ states }) => Object.keys(states))),
 ];
 
-type TableProps = {
+type TextTableProps = {
   readonly label: string;
   readonly heads: readonly string[];
   readonly rows: readonly (readonly string[])[];
 };
 
-function Table({ label, heads, rows }: TableProps) {
+function TextTable({ label, heads, rows }: TextTableProps) {
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label={label}>
-      <table class="table">
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head === '' ? <span class="sr">Note</span> : head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name = '', ...cells]) => (
-            <tr key={name}>
-              <th scope="row">
-                <Words text={name} />
-              </th>
-              {cells.map((cell, at) => (
-                <td key={at}>
-                  <Words text={cell} />
-                </td>
-              ))}
-            </tr>
+    <WideTable label={label} columns={heads.map((head) => (head === '' ? <span class="sr">Note</span> : head))}>
+      {rows.map(([name = '', ...cells]) => (
+        <tr key={name}>
+          <th scope="row">
+            <Words text={name} />
+          </th>
+          {cells.map((cell, at) => (
+            <td key={at}>
+              <Words text={cell} />
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </WideTable>
   );
 }

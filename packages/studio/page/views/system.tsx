@@ -5,6 +5,7 @@ import type { DiskPart, EpisodeTimes, RunSystem } from '../../src/wire.js';
 import { Empty, Panel, Shown } from '../parts/basics.js';
 import { LineChart, type Line } from '../parts/line-chart.js';
 import { TimeShares } from '../parts/time-shares.js';
+import { number, Table } from '../parts/table.js';
 import { answerOf, go, route, runData, type Metrics } from '../state/store.js';
 
 /** Shows how a run spent its time, how fast it was, and how much memory, CPU and disk it used. */
@@ -153,30 +154,17 @@ function Disk({ parts }: { readonly parts: readonly DiskPart[] }) {
   if (parts.length === 0) return null;
   return (
     <Panel title="Disk" note={showBytes(parts.reduce((sum, { bytes }) => sum + bytes, 0))}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Part of the run folder</th>
-            <th scope="col" class="num">
-              Bytes
+      <Table columns={['Part of the run folder', number('Bytes'), number('Size')]}>
+        {parts.map(({ name, bytes }) => (
+          <tr key={name}>
+            <th scope="row" class="mono">
+              {name}
             </th>
-            <th scope="col" class="num">
-              Size
-            </th>
+            <td class="num">{showNumber(bytes)}</td>
+            <td class="num">{showBytes(bytes)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {parts.map(({ name, bytes }) => (
-            <tr key={name}>
-              <th scope="row" class="mono">
-                {name}
-              </th>
-              <td class="num">{showNumber(bytes)}</td>
-              <td class="num">{showBytes(bytes)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </Panel>
   );
 }

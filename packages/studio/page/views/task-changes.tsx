@@ -3,6 +3,7 @@ import { showCount } from '../../src/page-logic/format.js';
 import type { KindChange, Outcomes, TaskChange, TaskTrials } from '../../src/wire.js';
 import { Empty, Link, Panel, Segments, Words } from '../parts/basics.js';
 import { RateBar } from '../parts/rate-bar.js';
+import { number, WideTable } from '../parts/table.js';
 import { answerOf, route, setQuery } from '../state/store.js';
 
 const order: readonly TaskFate[] = ['never', 'lost', 'learned', 'partly', 'always', 'once'];
@@ -59,48 +60,34 @@ function TaskTable({ run, tasks }: { readonly run: string; readonly tasks: reado
   const refs = tasks.map(({ before, after }) => (after ?? before)?.ref ?? '').filter((ref) => ref !== '');
   const outcomes = answerOf<Outcomes>(`runs/${run}/outcomes?refs=${refs.join(',')}`).value.value ?? {};
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Tasks">
-      <table class="table tasks">
-        <thead>
-          <tr>
-            <th scope="col">Task</th>
-            <th scope="col">Question</th>
-            <th scope="col">Expected</th>
-            <th scope="col">Answered</th>
-            <th scope="col" class="num">
-              Before
+    <WideTable
+      label="Tasks"
+      look="tasks"
+      columns={['Task', 'Question', 'Expected', 'Answered', number('Before'), number('After')]}
+    >
+      {tasks.map(({ task, kind, before, after }) => {
+        const { question, expected, answered, error } = outcomes[(after ?? before)?.ref ?? ''] ?? {};
+        return (
+          <tr key={task}>
+            <th scope="row">
+              <Link to={{ view: 'task', run, item: task }}>{task}</Link>
+              {kind !== '' && <div class="muted">{kind}</div>}
             </th>
-            <th scope="col" class="num">
-              After
-            </th>
+            <td class="long">
+              <Words text={question ?? '–'} class="clip" />
+            </td>
+            <td class="long">
+              <Words text={expected ?? '–'} class="clip" />
+            </td>
+            <td class="long">
+              <Words text={answered ?? error ?? '–'} class="clip" />
+            </td>
+            <td class="num">{sayTrials(before)}</td>
+            <td class="num">{sayTrials(after)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {tasks.map(({ task, kind, before, after }) => {
-            const { question, expected, answered, error } = outcomes[(after ?? before)?.ref ?? ''] ?? {};
-            return (
-              <tr key={task}>
-                <th scope="row">
-                  <Link to={{ view: 'task', run, item: task }}>{task}</Link>
-                  {kind !== '' && <div class="muted">{kind}</div>}
-                </th>
-                <td class="long">
-                  <Words text={question ?? '–'} class="clip" />
-                </td>
-                <td class="long">
-                  <Words text={expected ?? '–'} class="clip" />
-                </td>
-                <td class="long">
-                  <Words text={answered ?? error ?? '–'} class="clip" />
-                </td>
-                <td class="num">{sayTrials(before)}</td>
-                <td class="num">{sayTrials(after)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </WideTable>
   );
 }
 
@@ -114,36 +101,22 @@ function sayTrials(trials: TaskTrials | null): string {
 export function Kinds({ kinds }: { readonly kinds: readonly KindChange[] }) {
   return (
     <Panel title="By kind of task" note="success with 95% intervals, first and last evaluation">
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Kinds of tasks">
-        <table class="table kinds">
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col" class="num">
-                Tasks
-              </th>
-              <th scope="col">Before</th>
-              <th scope="col">After</th>
-            </tr>
-          </thead>
-          <tbody>
-            {kinds.map(({ kind, tasks, before, after }) => (
-              <tr key={kind}>
-                <th scope="row">
-                  <Words text={kind} />
-                </th>
-                <td class="num">{tasks}</td>
-                <td>
-                  <RateBar rate={before} />
-                </td>
-                <td>
-                  <RateBar rate={after} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable label="Kinds of tasks" look="kinds" columns={['Kind', number('Tasks'), 'Before', 'After']}>
+        {kinds.map(({ kind, tasks, before, after }) => (
+          <tr key={kind}>
+            <th scope="row">
+              <Words text={kind} />
+            </th>
+            <td class="num">{tasks}</td>
+            <td>
+              <RateBar rate={before} />
+            </td>
+            <td>
+              <RateBar rate={after} />
+            </td>
+          </tr>
+        ))}
+      </WideTable>
     </Panel>
   );
 }

@@ -3,6 +3,7 @@ import { alignMessages } from '../../src/page-logic/align-messages.js';
 import type { EpisodeView, Said, TaskView } from '../../src/wire.js';
 import { Choice, Link, Panel, Problem, Result, Shown, Words } from '../parts/basics.js';
 import { OutcomeList } from '../parts/outcome-list.js';
+import { number, WideTable } from '../parts/table.js';
 import { answerOf, route, setQuery } from '../state/store.js';
 
 /** One task in each evaluation, and two of its episodes side by side, before and after. */
@@ -57,42 +58,28 @@ function Body({ task, run }: { readonly task: TaskView; readonly run: string }) 
 function Evaluations({ run, episodes }: { readonly run: string; readonly episodes: TaskView['episodes'] }) {
   return (
     <Panel title="In each evaluation">
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Evaluations of the task">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col" class="num">
-                Step
-              </th>
-              <th scope="col">Answered</th>
-              <th scope="col">Result</th>
-              <th scope="col" class="num">
-                Reward
-              </th>
-              <th scope="col">Reason</th>
-            </tr>
-          </thead>
-          <tbody>
-            {episodes.map(({ id, step, reward, isSuccess, outcome }) => (
-              <tr key={id}>
-                <th scope="row" class="num">
-                  <Link to={{ view: 'episode', run, item: id }}>{step}</Link>
-                </th>
-                <td class="long">
-                  <Words text={outcome.answered ?? outcome.error ?? '–'} class="clip" />
-                </td>
-                <td>
-                  <Result isSuccess={isSuccess} error={reward === null ? 'failed' : ''} />
-                </td>
-                <td class="num">{showRate(reward)}</td>
-                <td class="long">
-                  <Words text={outcome.reason ?? '–'} class="clip" />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable
+        label="Evaluations of the task"
+        columns={[number('Step'), 'Answered', 'Result', number('Reward'), 'Reason']}
+      >
+        {episodes.map(({ id, step, reward, isSuccess, outcome }) => (
+          <tr key={id}>
+            <th scope="row" class="num">
+              <Link to={{ view: 'episode', run, item: id }}>{step}</Link>
+            </th>
+            <td class="long">
+              <Words text={outcome.answered ?? outcome.error ?? '–'} class="clip" />
+            </td>
+            <td>
+              <Result isSuccess={isSuccess} error={reward === null ? 'failed' : ''} />
+            </td>
+            <td class="num">{showRate(reward)}</td>
+            <td class="long">
+              <Words text={outcome.reason ?? '–'} class="clip" />
+            </td>
+          </tr>
+        ))}
+      </WideTable>
     </Panel>
   );
 }

@@ -1,6 +1,7 @@
 import { showSeconds } from '../../src/page-logic/format.js';
 import type { EpisodeView, TimeBar } from '../../src/wire.js';
 import { Empty, Panel } from '../parts/basics.js';
+import { number, Table } from '../parts/table.js';
 
 const kindWords: Readonly<Record<TimeBar['kind'], string>> = {
   episode: 'whole episode',
@@ -50,32 +51,18 @@ export function Timeline({ episode: { times, seconds } }: { readonly episode: Ep
       </div>
       <details class="values">
         <summary>As a table</summary>
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col">Kind</th>
-              <th scope="col" class="num">
-                From
+        <Table columns={['What', 'Kind', number('From'), number('For')]}>
+          {times.map(({ lane, label, kind, beganMs, endedMs }, at) => (
+            <tr key={at}>
+              <th scope="row">
+                {lane} {label}
               </th>
-              <th scope="col" class="num">
-                For
-              </th>
+              <td>{kindWords[kind]}</td>
+              <td class="num">{showSeconds(beganMs / 1000)}</td>
+              <td class="num">{showSeconds((endedMs - beganMs) / 1000)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {times.map(({ lane, label, kind, beganMs, endedMs }, at) => (
-              <tr key={at}>
-                <th scope="row">
-                  {lane} {label}
-                </th>
-                <td>{kindWords[kind]}</td>
-                <td class="num">{showSeconds(beganMs / 1000)}</td>
-                <td class="num">{showSeconds((endedMs - beganMs) / 1000)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </details>
     </Panel>
   );
