@@ -21,11 +21,11 @@ export { engineCases, type EngineSubject, type EngineCaseOptions } from './testi
 export { TinkerServer, type TinkerServerOptions } from './backbones/tinker/testing/tinker-server.js';
 export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';
 export { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer } from './testing/tiny-task.js';
-export { readLossCases } from './losses/read-loss-cases.js';
-export { referenceSlopes, type FixedTerms, type LossCase } from './losses/loss-case.js';
-export { measureDistillation } from './losses/measure-distillation.js';
-export { measureLossCase, measureLossOn } from './losses/measure-loss-case.js';
-export { lossSubjects } from './losses/loss-subjects.js';
+export { readLossCases } from './testing/losses/read-loss-cases.js';
+export { referenceSlopes, type FixedTerms, type LossCase } from './testing/losses/loss-case.js';
+export { measureDistillation } from './testing/losses/measure-distillation.js';
+export { measureLossCase, measureLossOn } from './testing/losses/measure-loss-case.js';
+export { lossSubjects } from './testing/losses/loss-subjects.js';
 export { plainLoss } from './testing/plain-loss.js';
 export { withoutSeconds } from './testing/without-seconds.js';
 export { creditGroups } from './loop/credit-groups.js';

@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatModel } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import { describe, expect, it } from 'vitest';
 import { checkAdapter, formatReport } from './index.js';
-import { plainDriver } from './plain-driver.js';
+import { plainDriver } from './testing/plain-driver.js';
 
 /** An adapter with one fault: `change` alters its calls. */
 function faulty(change: (model: ChatModel) => ChatModel['generate']): typeof plainDriver {

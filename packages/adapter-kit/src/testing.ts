@@ -1,1 +1,1 @@
-export { plainDriver } from './plain-driver.js';
+export { plainDriver } from './testing/plain-driver.js';

@@ -9,7 +9,7 @@ import { comparisons } from './shared-settings.js';
 import { createCombinedJudge } from './combined/combined-judge.js';
 import { createCountdownJudge } from './countdown/countdown-judge.js';
 import { createEnvironmentJudge } from './environment/environment-judge.js';
-import { attacks } from './llm/attacks.js';
+import { attacks } from './testing/attacks.js';
 import { createLlmJudge } from './llm/llm-judge.js';
 import { createRubricsJudge } from './rubrics/rubrics-judge.js';
 import { singleJudges } from './registrations.js';

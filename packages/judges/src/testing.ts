@@ -1,1 +1,1 @@
-export { attacks } from './llm/attacks.js';
+export { attacks } from './testing/attacks.js';

@@ -1,5 +1,5 @@
 /**
- * Does a backbone train with the gradient that the source of a loss defines? Each case in trainer/src/losses/cases
+ * Does a backbone train with the gradient that the source of a loss defines? Each case in trainer/src/testing/losses/cases
  * writes a loss as its source does. The gradient of the case is computed in double precision on a small model whose
  * samples share tokens. It is compared with the gradient of the backbone. The result is the relative error, which is at
  * most 1e-4 in single precision. A new file in that folder is measured too. `distill` compares the gradient of a student

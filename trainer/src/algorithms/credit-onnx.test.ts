@@ -2,7 +2,7 @@ import type { Algorithm, EpisodeGroup, LossOptions, TreePack } from '@agentjet/c
 import { afterAll, expect, it } from 'vitest';
 import { creditGroups } from '../loop/credit-groups.js';
 import { packTrees } from '../packing/pack-trees.js';
-import { padPack } from '../packing/pad-pack.js';
+import { padPack } from '../testing/pad-pack.js';
 import { createRandomGroup } from '../testing/random-group.js';
 import { createRandomOnnxModel } from '../testing/random-onnx-model.js';
 import { createGrpo } from './grpo/grpo.js';

@@ -4,11 +4,11 @@ import { policyLoss, tinyModel } from '../backbones/embedded/training/testing-mo
 import { packTrees } from '../packing/pack-trees.js';
 import { createRandomSamples } from '../testing/random-samples.js';
 import { createPolicySlope } from './policy-slope.js';
-import { referenceSlopes, type FixedTerms } from './loss-case.js';
-import { lossSubjects } from './loss-subjects.js';
-import { measureDistillation } from './measure-distillation.js';
-import { measureLossCase, measureLossOn } from './measure-loss-case.js';
-import { readLossCases } from './read-loss-cases.js';
+import { referenceSlopes, type FixedTerms } from '../testing/losses/loss-case.js';
+import { lossSubjects } from '../testing/losses/loss-subjects.js';
+import { measureDistillation } from '../testing/losses/measure-distillation.js';
+import { measureLossCase, measureLossOn } from '../testing/losses/measure-loss-case.js';
+import { readLossCases } from '../testing/losses/read-loss-cases.js';
 
 const cases = await readLossCases();
 

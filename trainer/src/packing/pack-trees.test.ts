@@ -5,7 +5,7 @@ import { createRandomSamples } from '../testing/random-samples.js';
 import { createTinyWeights, pairLogprobs, tinyGradient } from '../testing/tiny-model.js';
 import type { PackOptions } from './check-options.js';
 import { packTrees } from './pack-trees.js';
-import { padPack } from './pad-pack.js';
+import { padPack } from '../testing/pad-pack.js';
 import type { Normalization } from './supervision.js';
 import { findParents, unpackRow } from './unpack-rows.js';
 

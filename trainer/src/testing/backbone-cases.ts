@@ -15,7 +15,7 @@ import {
 } from '@agentjet/core';
 import { askTeacher } from '../loop/ask-teacher.js';
 import { packFor } from '../packing/pack-for.js';
-import { padPack } from '../packing/pad-pack.js';
+import { padPack } from './pad-pack.js';
 import { packTrees } from '../packing/pack-trees.js';
 import { withOpened, type ContractCase } from './contract-case.js';
 import { assertClose, assertRejects } from './engine-cases.js';

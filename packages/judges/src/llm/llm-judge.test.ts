@@ -6,7 +6,7 @@ import { openModelClient } from '@agentjet/model-client';
 import { says, scriptedHost, type ScriptedAnswer, type SeenRequest } from '@agentjet/model-client/testing';
 import { judgeCases } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
-import { attacks } from './attacks.js';
+import { attacks } from '../testing/attacks.js';
 import { createLlmJudge, type LlmJudgeOptions } from './llm-judge.js';
 import { llm } from './registration.js';
 

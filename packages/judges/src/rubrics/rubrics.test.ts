@@ -6,7 +6,7 @@ import { openModelClient } from '@agentjet/model-client';
 import { says, scriptedHost } from '@agentjet/model-client/testing';
 import { judgeCases } from '@agentjet/rollout/testing';
 import { afterAll, describe, expect, it } from 'vitest';
-import { attacks } from '../llm/attacks.js';
+import { attacks } from '../testing/attacks.js';
 import { calibrateJudge } from '../calibration/calibrate-judge.js';
 import type { LabelledExample } from '../calibration/labelled-examples.js';
 import { fitWeights } from './fit-weights.js';

@@ -5,7 +5,7 @@ import { backboneCases } from '../../testing/backbone-cases.js';
 import { engineCases } from '../../testing/engine-cases.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
 import { weightsCases } from '../../testing/weights-cases.js';
-import { HashStepModel } from '../embedded/sampling/hash-step-model.js';
+import { HashStepModel } from '../../testing/hash-step-model.js';
 import { createTestEngine } from '../embedded/sampling/testing-engine.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerServer } from './testing/tinker-server.js';

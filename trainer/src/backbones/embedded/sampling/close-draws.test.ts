@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
-import { HashStepModel } from './hash-step-model.js';
+import { HashStepModel } from '../../../testing/hash-step-model.js';
 import { createTestEngine } from './testing-engine.js';
 import type { SchedulerOptions } from './scheduler.js';
 import type { StepInput, StepModel, StepOutput } from './step-model.js';

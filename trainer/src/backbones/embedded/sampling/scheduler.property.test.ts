@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createRandom, EngineError } from '@agentjet/core';
 import type { EmbeddedEngine } from './embedded-engine.js';
-import { HashStepModel } from './hash-step-model.js';
+import { HashStepModel } from '../../../testing/hash-step-model.js';
 import { createTestEngine } from './testing-engine.js';
-import { referenceCompletion } from './reference-completion.js';
+import { referenceCompletion } from '../../../testing/reference-completion.js';
 
 const contextLength = 300;
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { Completion, TokenSampling } from '@agentjet/core';
 import { EmbeddedEngine } from './embedded-engine.js';
-import { HashStepModel } from './hash-step-model.js';
-import type { HashModelOptions } from './hash-step-model.js';
+import { HashStepModel } from '../../../testing/hash-step-model.js';
+import type { HashModelOptions } from '../../../testing/hash-step-model.js';
 import { createTestEngine } from './testing-engine.js';
-import { referenceCompletion } from './reference-completion.js';
+import { referenceCompletion } from '../../../testing/reference-completion.js';
 import type { SchedulerOptions } from './scheduler.js';
 
 const plenty: SchedulerOptions = {

@@ -2,7 +2,7 @@ import { createRandom } from '@agentjet/core';
 import type { LossOptions, Sample, TreePack } from '@agentjet/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { padPack } from '../../../packing/pad-pack.js';
+import { padPack } from '../../../testing/pad-pack.js';
 import { packTrees } from '../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../testing/random-samples.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { gradientError } from './gradient-check.js';
-import type { GradientCase } from './gradient-check.js';
+import { gradientError } from '../../../../testing/gradient-check.js';
+import type { GradientCase } from '../../../../testing/gradient-check.js';
 import {
   add,
   compare,

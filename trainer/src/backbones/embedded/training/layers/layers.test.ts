@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gradientError } from '../graph/gradient-check.js';
+import { gradientError } from '../../../../testing/gradient-check.js';
 import { add, multiply, square } from '../graph/elementwise.js';
 import { reshape } from '../graph/reshape.js';
 import { attention } from './attention.js';
@@ -8,7 +8,7 @@ import { rmsNorm } from './rms-norm.js';
 import { rope } from './rope.js';
 import { frozenHead, type HeadUse } from './frozen-head.js';
 import { tokenLogprobs } from './token-logprobs.js';
-import type { GradientCase } from '../graph/gradient-check.js';
+import type { GradientCase } from '../../../../testing/gradient-check.js';
 import type { Graph } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 

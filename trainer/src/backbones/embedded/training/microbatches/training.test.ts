@@ -2,7 +2,7 @@ import { createRandom } from '@agentjet/core';
 import type { TreePack } from '@agentjet/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { padPack } from '../../../../packing/pad-pack.js';
+import { padPack } from '../../../../testing/pad-pack.js';
 import { packTrees } from '../../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../../testing/random-samples.js';
 import { keysPerRow, writeAttentionBias } from './attention-bias.js';

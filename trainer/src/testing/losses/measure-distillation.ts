@@ -1,8 +1,8 @@
 import type { Sample, Teacher, TreePack } from '@agentjet/core';
-import { createDistill } from '../algorithms/distill/distill.js';
-import type { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
-import { askTeacher } from '../loop/ask-teacher.js';
-import { packFor } from '../packing/pack-for.js';
+import { createDistill } from '../../algorithms/distill/distill.js';
+import type { OnnxModel } from '../../backbones/embedded/training/onnx-model.js';
+import { askTeacher } from '../../loop/ask-teacher.js';
+import { packFor } from '../../packing/pack-for.js';
 import { openSmallModel, type OpenSubject } from './loss-subjects.js';
 import { distance, lossOf, readGradient, referenceGradient } from './measure-loss-case.js';
 

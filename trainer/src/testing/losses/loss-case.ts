@@ -1,5 +1,5 @@
 import type { SlopeTerms } from '@agentjet/core';
-import type { PolicyOptions } from './policy-slope.js';
+import type { PolicyOptions } from '../../losses/policy-slope.js';
 
 /**
  * A loss, and its formula in a publication as the reference. Each file of the folder `cases` exports one case. The

@@ -7,12 +7,12 @@ import {
   type TrainBatch,
   type TreePack,
 } from '@agentjet/core';
-import { tinyModel } from '../backbones/embedded/training/testing-model.js';
-import type { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
-import { packFor } from '../packing/pack-for.js';
-import { createRandomSamples } from '../testing/random-samples.js';
+import { tinyModel } from '../../backbones/embedded/training/testing-model.js';
+import type { OnnxModel } from '../../backbones/embedded/training/onnx-model.js';
+import { packFor } from '../../packing/pack-for.js';
+import { createRandomSamples } from '../random-samples.js';
 import { openSmallModel, stepOverGradient, type OpenSubject } from './loss-subjects.js';
-import { toTrainedLoss } from './to-trained-loss.js';
+import { toTrainedLoss } from '../../losses/to-trained-loss.js';
 import { referenceSlopes, type FixedTerms, type LossCase } from './loss-case.js';
 
 const plain = { kind: 'policy', klCoef: 0, klEstimator: 'k3', entropyCoef: 0 } as const;

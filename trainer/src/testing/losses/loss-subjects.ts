@@ -2,18 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Backbone } from '@agentjet/core';
-import { openLocalOnnxBackbone } from '../backbones/embedded/local-onnx-backbone.js';
-import { createModelFolder } from '../backbones/embedded/training/create-model-folder.js';
-import { initialWeights } from '../backbones/embedded/training/model/initial-weights.js';
-import { parseModelConfig } from '../backbones/embedded/training/model/model-config.js';
-import { parameterLayout } from '../backbones/embedded/training/model/parameter-layout.js';
-import { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
-import { namedTensors } from '../backbones/embedded/training/trainer-state.js';
-import { openClient } from '../backbones/tinker/testing/open-client.js';
-import { TinkerServer } from '../backbones/tinker/testing/tinker-server.js';
-import { hasTorch, startTiny } from '../backbones/torch/testing-worker.js';
-import { readModelFolder, readTensor } from '../model-files/model-folder.js';
-import { adamOptions } from '../testing/adam-options.js';
+import { openLocalOnnxBackbone } from '../../backbones/embedded/local-onnx-backbone.js';
+import { createModelFolder } from '../../backbones/embedded/training/create-model-folder.js';
+import { initialWeights } from '../../backbones/embedded/training/model/initial-weights.js';
+import { parseModelConfig } from '../../backbones/embedded/training/model/model-config.js';
+import { parameterLayout } from '../../backbones/embedded/training/model/parameter-layout.js';
+import { OnnxModel } from '../../backbones/embedded/training/onnx-model.js';
+import { namedTensors } from '../../backbones/embedded/training/trainer-state.js';
+import { openClient } from '../../backbones/tinker/testing/open-client.js';
+import { TinkerServer } from '../../backbones/tinker/testing/tinker-server.js';
+import { hasTorch, startTiny } from '../../backbones/torch/testing-worker.js';
+import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
+import { adamOptions } from '../adam-options.js';
 
 /** Backbones whose gradients `measureLossOn` compares with the sources of the losses. All have the same small model. */
 

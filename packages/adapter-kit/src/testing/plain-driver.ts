@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatModel } from '@agentjet/core';
-import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from './driver.js';
+import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from '../driver.js';
 
 type History = readonly ChatMessage[];
 

@@ -2,11 +2,11 @@
 
 import { openSession, toTensor } from '@agentjet/onnx';
 import { createRandom } from '@agentjet/core';
-import { multiply } from './elementwise.js';
-import { Graph } from './graph.js';
-import type { GraphOptions } from './graph.js';
-import { sumAll } from './reduce.js';
-import type { Value } from './value.js';
+import { multiply } from '../backbones/embedded/training/graph/elementwise.js';
+import { Graph } from '../backbones/embedded/training/graph/graph.js';
+import type { GraphOptions } from '../backbones/embedded/training/graph/graph.js';
+import { sumAll } from '../backbones/embedded/training/graph/reduce.js';
+import type { Value } from '../backbones/embedded/training/graph/value.js';
 
 export type GradientCase = {
   /** Shapes of the differentiable inputs. */

@@ -5,7 +5,7 @@
  * without a cache.
  */
 
-import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
+import type { KvShape, StepInput, StepModel, StepOutput } from '../backbones/embedded/sampling/step-model.js';
 
 export type HashModelOptions = {
   readonly vocabSize?: number;

@@ -1,6 +1,6 @@
 import type { TokenSampling } from '@agentjet/core';
 import type { HashStepModel } from './hash-step-model.js';
-import { drawToken, toInverseTemperature } from './sampler.js';
+import { drawToken, toInverseTemperature } from '../backbones/embedded/sampling/sampler.js';
 
 /**
  * Computes the completion that an engine with this model must sample. It works token by token, without a cache or a
