@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { stepMetricNames } from '@agentjet/trainer/testing';
 import { beforeAll, expect, it } from 'vitest';
 import { longIt } from '../long-tests.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
@@ -11,26 +12,6 @@ let modelDir: string;
 beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
 });
-
-const metricNames = [
-  'step',
-  'policy_version',
-  'reward_mean',
-  'success_rate',
-  'episodes',
-  'failed_episodes',
-  'generated_tokens',
-  'trained_tokens',
-  'row_tokens',
-  'tree_tokens',
-  'loss',
-  'grad_norm',
-  'entropy',
-  'kl',
-  'logprob_gap_max',
-  'seconds_sampling',
-  'seconds_training',
-];
 
 it('trains, writes a run folder that explains itself, and ends with one line of JSON', async () => {
   const folder = createJobFolder(modelDir);
@@ -57,7 +38,7 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
 
   const rows = readRows(path.join(run, 'metrics.jsonl'));
   expect(rows.map((row) => row['step'])).toEqual([1, 2, 3, 4]);
-  for (const name of metricNames) expect(rows[3]).toHaveProperty(name, expect.any(Number));
+  for (const name of stepMetricNames) expect(rows[3]).toHaveProperty(name, expect.any(Number));
   expect(rows[3]).toMatchObject({ episodes: 8, failed_episodes: 0 });
   expect(rows.every((row) => Number(row['logprob_gap_max']) < 1e-3)).toBe(true);
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 4]);

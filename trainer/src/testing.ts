@@ -26,6 +26,8 @@ export { referenceSlopes, type FixedTerms, type LossCase } from './testing/losse
 export { measureDistillation } from './testing/losses/measure-distillation.js';
 export { measureLossCase, measureLossOn } from './testing/losses/measure-loss-case.js';
 export { lossSubjects } from './testing/losses/loss-subjects.js';
+export { tinyConfig } from './testing/tiny-config.js';
+export { stepMetricNames } from './testing/step-metric-names.js';
 export { plainLoss } from './testing/plain-loss.js';
 export { withoutSeconds } from './testing/without-seconds.js';
 export { creditGroups } from './loop/credit-groups.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { OptimizerOptions, Sample } from '@agentjet/core';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
-import { createTinyBackbone } from '@agentjet/trainer/testing';
+import { createTinyBackbone, adamOptions } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JobEvent } from '@agentjet/records';
 import type { SourceStart } from '@agentjet/run';
@@ -23,17 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-const optimizer: OptimizerOptions = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+const optimizer: OptimizerOptions = adamOptions(0.05, { beta2: 0.99, maxGradNorm: 1 });
 
 function sampleOf(episodeId: string, last: number, version: number): Sample {
   return {

@@ -5,19 +5,10 @@ import type { LossOptions } from '@agentjet/core';
 import { createRunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 import { createGrpo } from '@agentjet/trainer';
-import { createTinyTaskBackbone, tinyTaskGroups, withoutSeconds } from '@agentjet/trainer/testing';
+import { createTinyTaskBackbone, tinyTaskGroups, withoutSeconds, plainLoss } from '@agentjet/trainer/testing';
 import { train, type TrainOptions } from './train.js';
 
-const plain: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.28,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
+const plain: LossOptions = { ...plainLoss, clipHigh: 0.28 };
 
 /**
  * Returns the lines of metrics.jsonl without seconds. Numbers have nine digits, because further digits may differ

@@ -1,18 +1,10 @@
+import { adamOptions } from '@agentjet/trainer/testing';
 import type { OptimizerOptions } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { rateAt } from './step-weights.js';
 
-const linear = (totalSteps: number): OptimizerOptions => ({
-  learningRate: 1,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  schedule: 'linear',
-  warmupSteps: 0,
-  totalSteps,
-});
+const linear = (totalSteps: number): OptimizerOptions =>
+  adamOptions(1, { beta2: 0.99, maxGradNorm: 1, schedule: 'linear', totalSteps });
 
 describe('the learning rate of a step', () => {
   it('follows the steps of the loop, of which each second one trained nothing', () => {

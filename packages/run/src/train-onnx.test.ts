@@ -4,7 +4,14 @@ import path from 'node:path';
 import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGrpo, createOnnxBackbone, createTokenRecording } from '@agentjet/trainer';
-import { tinyTaskGroups, withoutSeconds, writeRandomModelFolder } from '@agentjet/trainer/testing';
+import {
+  tinyTaskGroups,
+  withoutSeconds,
+  writeRandomModelFolder,
+  plainLoss,
+  tinyConfig,
+  adamOptions,
+} from '@agentjet/trainer/testing';
 import {
   createRunFolder,
   openRunFolder,
@@ -14,40 +21,21 @@ import {
 } from '@agentjet/run-folder';
 import { train, type TrainOptions } from './train.js';
 
-const configJson = {
-  model_type: 'qwen2',
+const configJson = tinyConfig({
   vocab_size: 5,
   hidden_size: 16,
-  num_hidden_layers: 2,
   num_attention_heads: 2,
   num_key_value_heads: 1,
-  head_dim: 8,
   intermediate_size: 24,
-  max_position_embeddings: 64,
-  rms_norm_eps: 1e-6,
-  tie_word_embeddings: true,
-};
-const optimizer: OptimizerOptions = {
-  learningRate: 0.03,
-  beta1: 0.9,
+});
+const optimizer: OptimizerOptions = adamOptions(0.03, {
   beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
   maxGradNorm: 1,
   schedule: 'linear',
   warmupSteps: 2,
   totalSteps: 8,
-};
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0.01,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
+});
+const loss: LossOptions = { ...plainLoss, klCoef: 0.01 };
 const maxSteps = 8;
 let dir: string;
 

@@ -11,6 +11,7 @@ import {
   tinyTaskOptimizer,
   withoutSeconds,
   plainLoss,
+  stepMetricNames,
 } from '@agentjet/trainer/testing';
 import { type MetricsRecord, createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { batched } from './batched.js';
@@ -81,26 +82,7 @@ describe('train', () => {
   it('writes the fields of metrics.jsonl that scripts read', async () => {
     await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 1 }));
     const [metrics] = await run.readMetrics();
-    const fields = [
-      'step',
-      'policy_version',
-      'reward_mean',
-      'success_rate',
-      'episodes',
-      'failed_episodes',
-      'generated_tokens',
-      'trained_tokens',
-      'row_tokens',
-      'tree_tokens',
-      'loss',
-      'grad_norm',
-      'entropy',
-      'kl',
-      'logprob_gap_max',
-      'seconds_sampling',
-      'seconds_training',
-    ];
-    for (const field of fields) expect(metrics?.[field], field).toEqual(expect.any(Number));
+    for (const field of stepMetricNames) expect(metrics?.[field], field).toEqual(expect.any(Number));
     expect(metrics).toMatchObject({
       step: 1,
       policy_version: 1,

@@ -1,3 +1,4 @@
+import { plainLoss } from '@agentjet/trainer/testing';
 /** Lets the embedded backbone and PyTorch do the same work in turns. */
 
 import { createRandom, type Sample, type TrainBatch } from '@agentjet/core';
@@ -88,15 +89,6 @@ export function randomBatch({ rows, length, vocabSize }: BatchShape): TrainBatch
   });
   return {
     packs: packTrees(samples, { maxPackTokens: rows * length }).packs,
-    loss: {
-      kind: 'policy',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      dualClip: 0,
-      klCoef: 0,
-      klEstimator: 'k3',
-      entropyCoef: 0,
-      temperature: 1,
-    },
+    loss: { ...plainLoss, dualClip: 0 },
   };
 }

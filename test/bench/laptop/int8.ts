@@ -7,7 +7,7 @@ import type { Backbone, Sample, TrainStepMetrics } from '@agentjet/core';
 import { resolveModelDir } from '@agentjet/models';
 import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createOnnxBackbone, packFor } from '@agentjet/trainer';
-import { adamOptions } from '@agentjet/trainer/testing';
+import { adamOptions, plainLoss } from '@agentjet/trainer/testing';
 import { solve } from '../../../tutorial/real-model/agent.js';
 import type { BenchOptions } from '../bench.js';
 import { readLines } from '../real/run-training.js';
@@ -120,16 +120,7 @@ async function gradientOf(backbone: Backbone, samples: readonly Sample[]): Promi
   const { packs } = packFor(backbone, samples, { maxPackTokens: 1280 });
   const metrics = await backbone.trainStep({
     packs,
-    loss: {
-      kind: 'policy',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      dualClip: 3,
-      klCoef: 0,
-      klEstimator: 'k3',
-      entropyCoef: 0,
-      temperature,
-    },
+    loss: { ...plainLoss, temperature },
   });
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-int8-'));
   try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRandom, type Random, type Sample } from '@agentjet/core';
 import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
-import { adamOptions } from '@agentjet/trainer/testing';
+import { adamOptions, plainLoss } from '@agentjet/trainer/testing';
 import type { MemoryCase } from './memory-cases.js';
 
 /**
@@ -99,16 +99,7 @@ for (let step = 0; step < numSteps; step++) {
   const { packs } = packTrees(samples, { maxPackTokens: memoryCase.packTokens });
   const metrics = await backbone.trainStep({
     packs,
-    loss: {
-      kind: 'policy',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      dualClip: 0,
-      klCoef: kl ? 0.01 : 0,
-      klEstimator: 'k3',
-      entropyCoef: 0,
-      temperature: 1,
-    },
+    loss: { ...plainLoss, dualClip: 0, klCoef: kl ? 0.01 : 0 },
   });
   if (!Number.isFinite(metrics.loss)) throw new Error('The loss is not finite.');
   say('train', startedAt);

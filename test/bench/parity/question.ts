@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createRandom, type Backbone, type OptimizerOptions, type Sample, type TrainBatch } from '@agentjet/core';
 import { createOnnxBackbone, createTorchBackbone, packFor } from '@agentjet/trainer';
-import { adamOptions, createRandomSamples, writeRandomModelFolder } from '@agentjet/trainer/testing';
+import { adamOptions, createRandomSamples, writeRandomModelFolder, tinyConfig } from '@agentjet/trainer/testing';
 
 export const python =
   process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/torch/.venv/bin/python');
@@ -13,21 +13,7 @@ export const verlPython =
   process.env['AJET_VERL_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/verl/.venv/bin/python');
 export const learningRate = 1e-3;
 
-const configJson = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
-  vocab_size: 97,
-  hidden_size: 32,
-  intermediate_size: 64,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  max_position_embeddings: 256,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10_000,
-  tie_word_embeddings: true,
-  hidden_act: 'silu',
-};
+const configJson = tinyConfig({ vocab_size: 97, intermediate_size: 64, max_position_embeddings: 256 });
 const numCandidates = 64;
 const plain = adamOptions(learningRate);
 /**

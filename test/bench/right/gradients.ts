@@ -9,7 +9,7 @@ import path from 'node:path';
 import { ConfigError, configuration } from 'agentjet';
 import type { Algorithm, Backbone, LossOptions, Sample } from '@agentjet/core';
 import { createModelFolder, packFor, prepareBatch, type BatchSettings } from '@agentjet/trainer';
-import { adamOptions } from '@agentjet/trainer/testing';
+import { adamOptions, tinyConfig } from '@agentjet/trainer/testing';
 import type { BenchOptions } from '../bench.js';
 import { backbones, inScratchFolder, python, readWeights, type Create } from '../parity/question.js';
 import {
@@ -44,21 +44,13 @@ export const settings: readonly Setting[] = Object.entries(cuts).flatMap(([cut, 
   Object.entries(changes).map(([change, values]) => ({ name: `${cut}, ${change}`, ...limits, ...values })),
 );
 
-const config: ReferenceConfig & { readonly [key: string]: unknown } = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
+const config: ReferenceConfig & { readonly [key: string]: unknown } = tinyConfig({
   vocab_size: 24,
   hidden_size: 8,
   intermediate_size: 12,
-  num_hidden_layers: 2,
   num_attention_heads: 2,
   num_key_value_heads: 1,
-  max_position_embeddings: 64,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10_000,
-  tie_word_embeddings: true,
-  hidden_act: 'silu',
-};
+});
 
 /** With an epsilon this large a step moves the weights by rate / epsilon times their gradient. */
 const epsilon = 1e8;

@@ -1,3 +1,4 @@
+import { adamOptions } from '@agentjet/trainer/testing';
 import type { OptimizerOptions } from '@agentjet/core';
 
 export type Qwen2Size = {
@@ -31,14 +32,4 @@ export const createConfigJson = (size: Qwen2Size) => ({
 });
 
 /** Returns the settings of an optimizer with a warmup and then one cosine over `totalSteps`. */
-export const createOptimizer = (totalSteps: number): OptimizerOptions => ({
-  learningRate: 2e-3,
-  beta1: 0.9,
-  beta2: 0.95,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  schedule: 'cosine',
-  warmupSteps: 40,
-  totalSteps,
-});
+export const createOptimizer = (totalSteps: number): OptimizerOptions => (adamOptions(2e-3, { beta2: 0.95, weightDecay: 0.01, maxGradNorm: 1, schedule: 'cosine', warmupSteps: 40, totalSteps }));

@@ -7,7 +7,7 @@ import {
   type Sample,
 } from '@agentjet/core';
 import type { TrainingGroup } from '@agentjet/trainer';
-import { createTinyBackbone } from '@agentjet/trainer/testing';
+import { createTinyBackbone, adamOptions } from '@agentjet/trainer/testing';
 
 /**
  * A task in which every part of the training matters. The model answers each of four cues (ids 0 to 3) with one token,
@@ -23,17 +23,7 @@ export function createCueBackbone(seed: number): Backbone {
   return createTinyBackbone({
     shape: { vocabSize: 2 * numCues, width: 8 },
     seed,
-    optimizer: {
-      learningRate: 0.03,
-      beta1: 0.9,
-      beta2: 0.99,
-      epsilon: 1e-8,
-      weightDecay: 0,
-      maxGradNorm: 1,
-      schedule: 'constant',
-      warmupSteps: 0,
-      totalSteps: 0,
-    },
+    optimizer: adamOptions(0.03, { beta2: 0.99, maxGradNorm: 1 }),
   });
 }
 

@@ -9,26 +9,15 @@ import { createGrpo } from './grpo/grpo.js';
 import { createMaxrl } from './maxrl/maxrl.js';
 import { createReinforce } from './reinforce/reinforce.js';
 import { createSft } from './sft/sft.js';
+import { plainLoss } from '../testing/plain-loss.js';
+import { creditAll } from '../testing/algorithm-cases.js';
 
 const shape = { vocabSize: 5, width: 4 };
 const weights = createTinyWeights(shape, 3);
-const policy: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0.02,
-  temperature: 1,
-};
+const policy: LossOptions = { ...plainLoss, entropyCoef: 0.02 };
 
 function group(groupId: string, rewards: readonly number[], isCut: (episode: number) => boolean): EpisodeGroup {
   return createRandomGroup(groupId, rewards, { isCut, vocabSize: shape.vocabSize });
-}
-
-function creditAll(algorithm: Algorithm, groups: readonly EpisodeGroup[]): readonly Sample[] {
-  return algorithm.creditBatch?.(groups) ?? groups.flatMap((each) => algorithm.credit(each));
 }
 
 function gradient(

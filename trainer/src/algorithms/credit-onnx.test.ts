@@ -9,31 +9,19 @@ import { createGrpo } from './grpo/grpo.js';
 import { createReinforce } from './reinforce/reinforce.js';
 import { createSft } from './sft/sft.js';
 import { adamOptions } from '../testing/adam-options.js';
+import { plainLoss } from '../testing/plain-loss.js';
+import { tinyConfig } from '../testing/tiny-config.js';
 
 const vocabSize = 16;
-const configJson = {
-  model_type: 'qwen2',
+const configJson = tinyConfig({
   vocab_size: vocabSize,
   hidden_size: 16,
-  num_hidden_layers: 2,
   num_attention_heads: 2,
   num_key_value_heads: 1,
   intermediate_size: 24,
-  max_position_embeddings: 64,
-  rms_norm_eps: 1e-6,
-  tie_word_embeddings: true,
-};
+});
 const still = adamOptions(0);
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0.02,
-  temperature: 1,
-};
+const loss: LossOptions = { ...plainLoss, entropyCoef: 0.02 };
 const model = createRandomOnnxModel({ configJson, seed: 1, optimizer: still, threads: 1 });
 afterAll(() => model.close());
 

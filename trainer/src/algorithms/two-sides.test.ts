@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { prepareBatch, type BatchSettings } from '../loop/prepare-batch.js';
 import { createTinyTaskBackbone } from '../testing/tiny-task.js';
 import { createGrpo } from './grpo/grpo.js';
+import { plainLoss } from '../testing/plain-loss.js';
 
 /**
  * Two sides say one token each, after different prompts. The number of 3s is good for one side and bad for the other.
@@ -47,16 +48,7 @@ async function chance(backbone: Backbone, side: Side): Promise<number> {
 
 const settings: BatchSettings = {
   whitenAdvantages: false,
-  loss: {
-    kind: 'policy',
-    clipLow: 0.2,
-    clipHigh: 0.2,
-    dualClip: 3,
-    klCoef: 0,
-    klEstimator: 'k3',
-    entropyCoef: 0,
-    temperature: 1,
-  },
+  loss: plainLoss,
   packing: { maxPackTokens: 256 },
   lengthLimit: { maxSampleTokens: Infinity, policy: 'error' },
   numMiniBatches: 1,

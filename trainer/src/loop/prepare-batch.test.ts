@@ -4,17 +4,9 @@ import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import type { TrainingGroup } from './training-group.js';
 import { prepareBatch, type BatchSettings } from './prepare-batch.js';
+import { plainLoss } from '../testing/plain-loss.js';
 
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 0.5,
-};
+const loss: LossOptions = { ...plainLoss, temperature: 0.5 };
 
 /**
  * This backbone takes its loss ratio against the weights at the start of the batch, and records its calls and their

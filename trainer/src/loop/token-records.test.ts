@@ -6,17 +6,9 @@ import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js'
 import { prepareBatch, type BatchSettings } from './prepare-batch.js';
 import { createTokenRecording, gapLimit, type TokenRecording } from './token-records.js';
 import type { TrainingGroup } from './training-group.js';
+import { plainLoss } from '../testing/plain-loss.js';
 
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
+const loss: LossOptions = plainLoss;
 const settings: BatchSettings = {
   whitenAdvantages: false,
   loss,

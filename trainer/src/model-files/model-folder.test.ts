@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readModelFolder, readTensor, writeModelFolder } from './model-folder.js';
 import { writeSafetensors } from './safetensors.js';
 import type { NamedTensor } from './safetensors.js';
+import { problemOf } from '../testing/problem-of.js';
 
 let root: string;
 beforeEach(async () => {
@@ -37,16 +37,6 @@ async function writeHalves(file: string, dtype: string, halves: Uint16Array): Pr
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
   await writeFile(file, Buffer.concat([length, header, Buffer.from(halves.buffer)]));
-}
-
-async function problemOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(BackboneError);
-  const { code, message } = error as BackboneError;
-  return `${code}: ${message}`;
 }
 
 describe('reading and writing', () => {

@@ -7,20 +7,12 @@ import { packRows } from './pack-rows.js';
 import type { PackOptions } from './check-options.js';
 import { packTrees } from './pack-trees.js';
 import type { Normalization } from './supervision.js';
+import { plainLoss } from '../testing/plain-loss.js';
 
 const shape = { vocabSize: 4, width: 5 };
 const weights = createTinyWeights(shape, 1);
 const reference = createTinyWeights(shape, 2);
-const policy: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.28,
-  dualClip: 3,
-  klCoef: 0.1,
-  klEstimator: 'k3',
-  entropyCoef: 0.01,
-  temperature: 0.9,
-};
+const policy: LossOptions = { ...plainLoss, clipHigh: 0.28, klCoef: 0.1, entropyCoef: 0.01, temperature: 0.9 };
 
 const samplesOf = fc
   .record({

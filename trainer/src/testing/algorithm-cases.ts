@@ -10,25 +10,18 @@ import {
 import { packTrees } from '../packing/pack-trees.js';
 import { createRandomGroup } from './random-group.js';
 import { createTinyWeights, tinyGradient } from './tiny-model.js';
+import { plainLoss } from './plain-loss.js';
 
 const shape = { vocabSize: 5, width: 4 };
 const weights = createTinyWeights(shape, 3);
-const policy: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0.02,
-  temperature: 1,
-};
+const policy: LossOptions = { ...plainLoss, entropyCoef: 0.02 };
 const rewardLists: readonly (readonly number[])[] = [[1, 0, 0.5, 0], [0, 1], [1, 1, 1], [-1], [0, -1, 3, 0.25, 0.25]];
 
 const groupsOf = (isCut: (episode: number) => boolean): readonly EpisodeGroup[] =>
   rewardLists.map((rewards, at) => createRandomGroup(`g${at}`, rewards, { isCut, vocabSize: shape.vocabSize }));
 
-function creditAll(algorithm: Algorithm, groups: readonly EpisodeGroup[]): readonly Sample[] {
+/** Credits groups as a step does, all together if the algorithm compares them. */
+export function creditAll(algorithm: Algorithm, groups: readonly EpisodeGroup[]): readonly Sample[] {
   return algorithm.creditBatch?.(groups) ?? groups.flatMap((group) => algorithm.credit(group));
 }
 

@@ -22,6 +22,7 @@ import { packTrees } from '../packing/pack-trees.js';
 import { withOpened } from './contract-case.js';
 import type { ContractCase } from './contract-case.js';
 import { assertClose, assertRejects } from './engine-cases.js';
+import { plainLoss } from './plain-loss.js';
 
 export type WeightsCaseOptions = {
   readonly vocabSize: number;
@@ -32,16 +33,7 @@ export type WeightsCaseOptions = {
 };
 
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 1 };
-const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.28,
-  dualClip: 0,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
+const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = { ...plainLoss, clipHigh: 0.28, dualClip: 0 };
 
 /** Run each case with your test runner: `for (const { name, run } of weightsCases(open, options)) it(name, run)`. */
 export function weightsCases(open: () => Promise<Backbone>, options: WeightsCaseOptions): readonly ContractCase[] {

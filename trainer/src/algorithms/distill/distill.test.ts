@@ -11,9 +11,9 @@ import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createGrpo } from '../grpo/grpo.js';
 import { createDistill } from './distill.js';
 import { distill } from './registration.js';
+import { tinyConfig } from '../../testing/tiny-config.js';
 
-const configJson = {
-  model_type: 'qwen2',
+const configJson = tinyConfig({
   vocab_size: 11,
   hidden_size: 8,
   num_hidden_layers: 1,
@@ -21,10 +21,7 @@ const configJson = {
   num_key_value_heads: 1,
   intermediate_size: 16,
   max_position_embeddings: 128,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10000,
-  tie_word_embeddings: true,
-};
+});
 
 let model: Backbone;
 const asked: TreePack[] = [];

@@ -12,6 +12,7 @@ import type { TinkerBackboneOptions } from './create-tinker-backbone.js';
 import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerServer, type TinkerServerOptions } from './testing/tinker-server.js';
+import { tinyConfig } from '../../testing/tiny-config.js';
 
 let server: TinkerServer;
 let modelDir: string;
@@ -126,7 +127,7 @@ test('weights that a server keeps stay there, with a notice', async () => {
 
 test.each(['adapter', 'merged'] as const)('weights are asked for again after an outage: %s', async (checkpoint) => {
   const base = path.join(dir, 'base');
-  await writeRandomModelFolder(base, { configJson: tinyConfig, seed: 3 });
+  await writeRandomModelFolder(base, { configJson, seed: 3 });
   await startWith(await adapterFiles(dir));
   const notices: string[] = [];
   const backbone = await open({ modelDir: base, checkpoint, notice: (message) => notices.push(message) });
@@ -188,7 +189,7 @@ async function adapterFiles(dir: string): Promise<ReadonlyMap<string, Buffer>> {
 
 test('a merged checkpoint is a whole model folder: the weights of model.path with the adapter folded in', async () => {
   const base = path.join(dir, 'base');
-  await writeRandomModelFolder(base, { configJson: tinyConfig, seed: 3 });
+  await writeRandomModelFolder(base, { configJson, seed: 3 });
   await startWith(await adapterFiles(dir));
   const backbone = await open({ modelDir: base, checkpoint: 'merged' });
   await backbone.save(path.join(dir, 'checkpoint'));
@@ -227,21 +228,14 @@ test('an adapter at home names the local model and the modules that it changes',
   });
 });
 
-const tinyConfig = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
+const configJson = tinyConfig({
   vocab_size: 5,
   hidden_size: 8,
   intermediate_size: 16,
   num_hidden_layers: 1,
   num_attention_heads: 2,
   num_key_value_heads: 1,
-  max_position_embeddings: 64,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10_000,
-  tie_word_embeddings: true,
-  hidden_act: 'silu',
-};
+});
 
 async function firstWeights(dir: string): Promise<readonly number[]> {
   const tensor = { name: 'model.layers.0.self_attn.o_proj.weight', shape: [8, 8], data: new Float32Array(64) };

@@ -12,17 +12,9 @@ import { openClient, writeModelConfig } from './testing/open-client.js';
 import type { TinkerTrainStepMetrics } from './tinker-backbone.js';
 import { TinkerClient } from './tinker-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
+import { plainLoss } from '../../testing/plain-loss.js';
 
-const policy: Extract<LossOptions, { kind: 'policy' }> = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 0,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
+const policy: Extract<LossOptions, { kind: 'policy' }> = { ...plainLoss, dualClip: 0 };
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 4, stopIds: [], seed: 1 };
 
 let server: TinkerServer;

@@ -6,8 +6,9 @@ import { EngineError, type TokenSampling, type TreePack } from '@agentjet/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
-import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testOptimizer } from './testing-worker.js';
+import { hasTorch, makeTinyModel, sftBatch, startTiny, testOptimizer } from './testing-worker.js';
 import { plainLoss } from '../../testing/plain-loss.js';
+import { smallPack } from '../../testing/small-pack.js';
 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 7 };
 const prompt = Int32Array.of(3, 1, 4, 1, 5);

@@ -3,39 +3,27 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
-import type { TrainBatch, TreePack } from '@agentjet/core';
+import type { TrainBatch } from '@agentjet/core';
 
 import { createModelFolder } from '../embedded/training/create-model-folder.js';
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
 import { venvPython, torchHome } from '../python-worker/find-python.js';
 import type { TorchBackboneOptions } from './options.js';
 import { adamOptions } from '../../testing/adam-options.js';
+import { tinyConfig } from '../../testing/tiny-config.js';
+import { smallPack } from '../../testing/small-pack.js';
 
 /** True if the worker's virtual environment exists. Tests say that they are skipped if it does not. */
 export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome));
 
 export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome);
 
-const tinyConfig = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
-  vocab_size: 61,
-  hidden_size: 32,
-  intermediate_size: 48,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  max_position_embeddings: 256,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10_000,
-  tie_word_embeddings: true,
-  hidden_act: 'silu',
-};
+const configJson = tinyConfig({ max_position_embeddings: 256 });
 
 /** Makes a folder with a random model of a few thousand weights. */
 export async function makeTinyModel(): Promise<string> {
   const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-tiny-')), 'model');
-  await createModelFolder(dir, { config: tinyConfig, seed: 1, standardDeviation: 0.2 });
+  await createModelFolder(dir, { config: configJson, seed: 1, standardDeviation: 0.2 });
   return dir;
 }
 
@@ -63,25 +51,6 @@ export function freePort(): Promise<number> {
       server.close(() => resolve(typeof bound === 'object' && bound !== null ? bound.port : 0));
     });
   });
-}
-
-/** Returns the worked example of core's TreePack. */
-export function smallPack(): TreePack {
-  return {
-    ids: Int32Array.of(5, 6, 7, 8),
-    positions: Int32Array.of(0, 1, 2, 2),
-    ends: Int32Array.of(4, 4, 3, 4),
-    predictors: Int32Array.of(1, 1),
-    targets: Int32Array.of(7, 8),
-    rowTokens: 6,
-    terms: {
-      pair: Int32Array.of(0, 1),
-      sequence: Int32Array.of(0, 1),
-      weights: Float32Array.of(0.5, 0.5),
-      advantages: Float32Array.of(1, -1),
-      logprobs: Float32Array.of(-4, -4),
-    },
-  };
 }
 
 export function sftBatch(): TrainBatch {

@@ -13,21 +13,13 @@ import { freePort, makeTinyModel } from '../torch/testing-worker.js';
 import type { VerlBackbone } from './create-verl-backbone.js';
 import type { VerlBackboneOptions } from './options.js';
 import { asksVerl, startTinyVerl, testPython } from './testing-driver.js';
+import { plainLoss } from '../../testing/plain-loss.js';
 
 const timeout = 1_800_000;
 const vocabSize = 61;
 /** The number of rows is odd, so one worker's share is filled up. */
 const samples = createRandomSamples(createRandom(8), { numRows: 7, maxLength: 20, vocabSize, numEpisodes: 7 });
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0.1,
-  klEstimator: 'k3',
-  entropyCoef: 0.01,
-  temperature: 1,
-};
+const loss: LossOptions = { ...plainLoss, klCoef: 0.1, entropyCoef: 0.01 };
 const sampling = { temperature: 0, topP: 1, topK: 0, maxTokens: 6, stopIds: [], seed: 1 };
 
 const batchFor = (backbone: Backbone): TrainBatch => ({

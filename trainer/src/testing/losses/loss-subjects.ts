@@ -14,6 +14,7 @@ import { TinkerServer } from '../../backbones/tinker/testing/tinker-server.js';
 import { hasTorch, startTiny } from '../../backbones/torch/testing-worker.js';
 import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
 import { adamOptions } from '../adam-options.js';
+import { tinyConfig } from '../tiny-config.js';
 
 /** Backbones whose gradients `measureLossOn` compares with the sources of the losses. All have the same small model. */
 
@@ -35,21 +36,7 @@ export type OpenSubject = {
   readonly close: () => Promise<void>;
 };
 
-const json = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
-  vocab_size: 11,
-  hidden_size: 16,
-  intermediate_size: 24,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  max_position_embeddings: 64,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10_000,
-  tie_word_embeddings: true,
-  hidden_act: 'silu',
-};
+const json = tinyConfig({ vocab_size: 11, hidden_size: 16, intermediate_size: 24 });
 const initial = { seed: 1, standardDeviation: 0.3 } as const;
 const config = parseModelConfig(json);
 const layout = parameterLayout(config);

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, createRandom } from '@agentjet/core';
+import { createRandom } from '@agentjet/core';
 import type { TrainBatch } from '@agentjet/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readModelFolder, writeModelFolder } from '../../../model-files/model-folder.js';
@@ -17,6 +17,7 @@ import { initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
 import { parameterLayout } from './model/parameter-layout.js';
 import { plainOptimizer, policyLoss, tinyConfigJson } from './testing-model.js';
+import { problemOf } from '../../../testing/problem-of.js';
 
 let root: string;
 let modelDir: string;
@@ -54,16 +55,6 @@ const open = (adapter?: OpenOnnxModelOptions['adapter']) =>
 function batchOf(step: number): TrainBatch {
   const samples = createRandomSamples(createRandom(step), { numRows: 12, maxLength: 8, vocabSize: 11, numEpisodes: 4 });
   return { packs: packTrees(samples, { maxPackTokens: 48 }).packs, loss: policyLoss };
-}
-
-async function problemOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(BackboneError);
-  const { code, message } = error as BackboneError;
-  return `${code}: ${message}`;
 }
 
 test.each([

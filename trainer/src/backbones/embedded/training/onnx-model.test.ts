@@ -1,4 +1,4 @@
-import { BackboneError, createRandom } from '@agentjet/core';
+import { createRandom } from '@agentjet/core';
 import type { LossOptions, TrainBatch, TreePack } from '@agentjet/core';
 import { describe, expect, test } from 'vitest';
 import { packTrees } from '../../../packing/pack-trees.js';
@@ -6,6 +6,7 @@ import { collectGarbage } from '../../../testing/collect-garbage.js';
 import { createRandomSamples } from '../../../testing/random-samples.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';
 import type { OnnxModel } from './onnx-model.js';
+import { problemOf } from '../../../testing/problem-of.js';
 
 function randomBatch(seed: number, loss: LossOptions = policyLoss): TrainBatch {
   const samples = createRandomSamples(createRandom(seed), { numRows: 10, maxLength: 8, vocabSize: 11, numEpisodes: 4 });
@@ -18,16 +19,6 @@ async function withModel<Result>(model: OnnxModel, use: (model: OnnxModel) => Pr
   } finally {
     await model.close();
   }
-}
-
-async function problemOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(BackboneError);
-  const { code, message } = error as BackboneError;
-  return `${code}: ${message}`;
 }
 
 /** Returns the batch with one element of one array changed. */

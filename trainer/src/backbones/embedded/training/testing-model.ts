@@ -12,6 +12,7 @@ import { OnnxModel } from './onnx-model.js';
 import type { ModelConfig } from './model/model-config.js';
 import type { OnnxModelOptions } from './onnx-model.js';
 import { adamOptions } from '../../../testing/adam-options.js';
+import { plainLoss } from '../../../testing/plain-loss.js';
 
 export const tinyConfigJson = {
   model_type: 'qwen2',
@@ -30,12 +31,9 @@ export const tinyConfigJson = {
 export const plainOptimizer = adamOptions(0.01, { beta2: 0.99, weightDecay: 0.01, maxGradNorm: 1 });
 
 export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
-  kind: 'policy',
-  clipLow: 0.2,
+  ...plainLoss,
   clipHigh: 0.28,
-  dualClip: 3,
   klCoef: 0.1,
-  klEstimator: 'k3',
   entropyCoef: 0.01,
   temperature: 0.8,
 };

@@ -1,18 +1,15 @@
 import { expect, test } from 'vitest';
 import type { OptimizerOptions } from '@agentjet/core';
 import { learningRateAt } from './learning-rate.js';
+import { adamOptions } from '../../../../testing/adam-options.js';
 
-const options: OptimizerOptions = {
-  learningRate: 1,
-  beta1: 0.9,
+const options: OptimizerOptions = adamOptions(1, {
   beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
   maxGradNorm: 1,
   schedule: 'linear',
   warmupSteps: 4,
   totalSteps: 12,
-};
+});
 const rates = (schedule: OptimizerOptions['schedule']) =>
   Array.from({ length: 14 }, (_, step) => learningRateAt({ ...options, schedule }, step));
 

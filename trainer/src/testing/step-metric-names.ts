@@ -1,0 +1,20 @@
+/** The names of metrics that the line of every step has. */
+export const stepMetricNames: readonly string[] = [
+  'step',
+  'policy_version',
+  'reward_mean',
+  'success_rate',
+  'episodes',
+  'failed_episodes',
+  'generated_tokens',
+  'trained_tokens',
+  'row_tokens',
+  'tree_tokens',
+  'loss',
+  'grad_norm',
+  'entropy',
+  'kl',
+  'logprob_gap_max',
+  'seconds_sampling',
+  'seconds_training',
+];
