@@ -73,8 +73,9 @@ describe('arrows', () => {
 
   it('imports each framework in exactly one package', () => {
     // Any package may import these. They read configuration, describe schemas or run tests; two of our servers use
-    // hono, and two of our clients ws.
-    const shared = new Set(['zod', 'yaml', 'vitest', 'fast-check', 'hono', '@hono/node-server', 'ws']);
+    // hono, two of our clients ws, and two packages write protocol buffers.
+    const tools = ['zod', 'yaml', 'vitest', 'fast-check'];
+    const shared = new Set([...tools, 'hono', '@hono/node-server', 'ws', '@bufbuild/protobuf']);
     const owners = new Map<string, Set<string>>();
     for (const { dir } of packages) {
       for (const { specifier } of shippedBy(dir).filter(isForeign)) {

@@ -2,27 +2,33 @@ import type { ChatResponse } from '@agentjet/core';
 import type {
   LanguageModelV3Content,
   LanguageModelV3FinishReason,
+  LanguageModelV3ToolCall,
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
 } from '@ai-sdk/provider';
 import { toStash } from './assistant-turns.js';
 
 export function toContent(response: ChatResponse): LanguageModelV3Content[] {
-  const { content, reasoning, toolCalls = [] } = response.message;
+  const { content, reasoning } = response.message;
   const providerMetadata = toStash(response);
   return [
     ...(reasoning === undefined || reasoning === ''
       ? []
       : [{ type: 'reasoning' as const, text: reasoning, providerMetadata }]),
     ...(content === '' ? [] : [{ type: 'text' as const, text: content, providerMetadata }]),
-    ...toolCalls.map((call) => ({
-      type: 'tool-call' as const,
-      toolCallId: call.id,
-      toolName: call.name,
-      input: call.arguments,
-      providerMetadata,
-    })),
+    ...toToolCalls(response),
   ];
+}
+
+export function toToolCalls(response: ChatResponse): readonly LanguageModelV3ToolCall[] {
+  const providerMetadata = toStash(response);
+  return (response.message.toolCalls ?? []).map(({ id, name, arguments: input }) => ({
+    type: 'tool-call',
+    toolCallId: id,
+    toolName: name,
+    input,
+    providerMetadata,
+  }));
 }
 
 export function toFinishReason({ finishReason }: ChatResponse): LanguageModelV3FinishReason {

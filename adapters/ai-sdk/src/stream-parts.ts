@@ -1,7 +1,7 @@
 import type { ChatDelta, ChatResponse } from '@agentjet/core';
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { toStash } from './assistant-turns.js';
-import { toFinishReason, toResultMetadata, toLanguageModelUsage } from './result-parts.js';
+import { toFinishReason, toLanguageModelUsage, toResultMetadata, toToolCalls } from './result-parts.js';
 
 type Block = 'reasoning' | 'text';
 
@@ -27,17 +27,10 @@ export class PartWriter {
 
   toFinalParts(response: ChatResponse): readonly LanguageModelV3StreamPart[] {
     const providerMetadata = toStash(response);
-    const calls = (response.message.toolCalls ?? []).map((call) => ({
-      type: 'tool-call' as const,
-      toolCallId: call.id,
-      toolName: call.name,
-      input: call.arguments,
-      providerMetadata,
-    }));
     const ends = [...this.#close('reasoning'), ...this.#close('text')].map((part) => ({ ...part, providerMetadata }));
     return [
       ...ends,
-      ...calls,
+      ...toToolCalls(response),
       {
         type: 'finish',
         usage: toLanguageModelUsage(response),

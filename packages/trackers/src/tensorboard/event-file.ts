@@ -1,6 +1,7 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { TrackedRow } from '../tracker.js';
 import { frameRecord } from './record.js';
 
@@ -16,46 +17,22 @@ export async function openEventFile(folder: string, now: () => number): Promise<
   await mkdir(folder, { recursive: true });
   const begun = Math.floor(now() / 1000);
   const file = path.join(folder, `events.out.tfevents.${String(begun).padStart(10, '0')}.${hostname()}.${process.pid}`);
-  const version = bytesField(3, Buffer.from('brain.Event:2'));
-  await writeFile(file, frameRecord(Buffer.concat([doubleField(1, now() / 1000), version])));
+  const version = beginEvent(now() / 1000)
+    .tag(3, WireType.LengthDelimited)
+    .string('brain.Event:2');
+  await writeFile(file, frameRecord(version.finish()));
   return {
     append: (rows) => appendFile(file, Buffer.concat(rows.map((row) => frameRecord(toEvent(row, now() / 1000))))),
   };
 }
 
-function toEvent({ step, values }: TrackedRow, seconds: number): Buffer {
-  const summary = Object.entries(values).map(([tag, value]) =>
-    bytesField(1, Buffer.concat([bytesField(1, Buffer.from(tag)), floatField(2, value)])),
-  );
-  return Buffer.concat([
-    doubleField(1, seconds),
-    Buffer.from([(2 << 3) | 0, ...toVarint(step)]),
-    bytesField(5, Buffer.concat(summary)),
-  ]);
-}
+const beginEvent = (seconds: number): BinaryWriter => new BinaryWriter().tag(1, WireType.Bit64).double(seconds);
 
-function doubleField(field: number, value: number): Buffer {
-  const bytes = Buffer.alloc(9);
-  bytes.writeUInt8((field << 3) | 1);
-  bytes.writeDoubleLE(value, 1);
-  return bytes;
-}
-
-function floatField(field: number, value: number): Buffer {
-  const bytes = Buffer.alloc(5);
-  bytes.writeUInt8((field << 3) | 5);
-  bytes.writeFloatLE(value, 1);
-  return bytes;
-}
-
-function bytesField(field: number, value: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([(field << 3) | 2, ...toVarint(value.length)]), value]);
-}
-
-/** Writes seven bits per byte, the lowest bits first. */
-function toVarint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
-  return [...bytes, rest];
+function toEvent({ step, values }: TrackedRow, seconds: number): Uint8Array {
+  const event = beginEvent(seconds).tag(2, WireType.Varint).int64(step).tag(5, WireType.LengthDelimited).fork();
+  for (const [tag, value] of Object.entries(values)) {
+    const summary = event.tag(1, WireType.LengthDelimited).fork().tag(1, WireType.LengthDelimited).string(tag);
+    summary.tag(2, WireType.Bit32).float(Math.fround(value)).join(); // a float that is too large becomes infinite
+  }
+  return event.join().finish();
 }

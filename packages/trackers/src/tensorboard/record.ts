@@ -2,7 +2,7 @@
  * A record of TensorFlow's files: length (8 bytes), masked CRC-32C of the length, data, masked CRC-32C of the data
  * (tensorflow/core/lib/io/record_writer.h).
  */
-export function frameRecord(data: Buffer): Buffer {
+export function frameRecord(data: Uint8Array): Buffer {
   const head = Buffer.alloc(12);
   head.writeBigUInt64LE(BigInt(data.length));
   head.writeUInt32LE(maskedCrc(head.subarray(0, 8)), 8);
