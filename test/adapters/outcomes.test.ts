@@ -1,4 +1,4 @@
-import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText } from '@agentjet/rollout/testing';
 import { describe, expect, it } from 'vitest';
 import type { FidelityAgent } from '../bench/fidelity/agent.js';
 import { anthropicAgent } from '../bench/fidelity/agents/anthropic.js';
@@ -10,13 +10,11 @@ import { openaiAgentsAgent } from '../bench/fidelity/agents/openai-agents.js';
 import { reactAgent } from '../bench/fidelity/agents/react.js';
 
 /** A model's mistake is an outcome of the episode. The outcome is the same with and without streaming. */
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const faults: Readonly<Record<string, string>> = {
-  'an unknown tool': call('nope', '{"a": 1}'),
-  'an unknown tool next to a known one': call('add', '{"a": 1}') + call('nope', '{}'),
-  'arguments that are not JSON': call('add', '{"a": 1, "b": '),
-  'arguments that are not an object': call('add', '[1, 2]'),
+  'an unknown tool': toolCallText('nope', '{"a": 1}'),
+  'an unknown tool next to a known one': toolCallText('add', '{"a": 1}') + toolCallText('nope', '{}'),
+  'arguments that are not JSON': toolCallText('add', '{"a": 1, "b": '),
+  'arguments that are not an object': toolCallText('add', '[1, 2]'),
   'a call without a name': '<tool_call>\n{"arguments": {}}\n</tool_call>',
   'a call that never closes': '<tool_call>\n{"name": "add", "arguments": {}}',
   nothing: '',

@@ -1,5 +1,4 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configuration } from 'agentjet';
@@ -7,19 +6,11 @@ import { createProgram } from '@agentjet/cli';
 import { SwarmOperator } from '@agentjet/swarm-client';
 import { serveStandby, type Standby } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { freePort } from './free-port.js';
 
 let dir = '';
 let port = 0;
 let standby: Standby;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port: chosen } = server.address() as AddressInfo;
-      server.close(() => resolve(chosen));
-    });
-  });
-}
 
 /** When each served run began and ended. */
 let followed: string[] = [];

@@ -1,4 +1,9 @@
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import {
+  openScriptedEpisode,
+  toolCallText,
+  extendsPrevious,
+  type ScriptedEpisodeOptions,
+} from '@agentjet/rollout/testing';
 import { APICallError, type LanguageModelV3 } from '@ai-sdk/provider';
 import {
   generateObject,
@@ -14,8 +19,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel, TunedLanguageModel } from './index.js';
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const tools = {
   add: tool({
     description: 'Adds.',
@@ -29,14 +32,6 @@ function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readon
   return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
 }
 
-/** Whether a call's prompt continues exactly the tokens of the previous call. */
-function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
-  const before = episode.engine.requests[at - 1];
-  const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
-  const seen = [...(before?.request.promptIds ?? []), ...(before?.completion?.ids ?? [])];
-  return seen.every((id, index) => prompt[index] === id);
-}
-
 /** Messages of all steps. ai 7 has a separate property for them, and `response` has those of the last step. */
 function allMessages({
   response,
@@ -48,13 +43,13 @@ function allMessages({
   return responseMessages;
 }
 
-const odd = `<think>\nhard\n</think>\n\n Summing. ${call('add', '{"b": 2,  "a":1.0, "zzz": "\\u00e9 \\/"}')}${call('add', '{"a": 3,"b": 4}')}`;
+const odd = `<think>\nhard\n</think>\n\n Summing. ${toolCallText('add', '{"b": 2,  "a":1.0, "zzz": "\\u00e9 \\/"}')}${toolCallText('add', '{"a": 3,"b": 4}')}`;
 
 describe('a request id', () => {
   const providerOptions = { agentjet: { requestId: 'r1' } };
 
   it('makes one call of each step of an agent, and the whole agent can be repeated', async () => {
-    const { model, episode } = openModel([call('add', '{"a": 1, "b": 2}'), 'three', 'never']);
+    const { model, episode } = openModel([toolCallText('add', '{"a": 1, "b": 2}'), 'three', 'never']);
     const ask = () => generateText({ model, prompt: 'hi', tools, stopWhen: stepCountIs(3), providerOptions });
     const answers = [await ask(), await ask()];
     expect(answers.map(({ text }) => text)).toEqual(['three', 'three']);
@@ -266,7 +261,11 @@ describe('several steps', () => {
   });
 
   it('take merged turns apart', async () => {
-    const { model, episode } = openModel([call('add', '{"a": 1,"b":2}'), call('add', '{"a": 3,"b":4}'), 'done']);
+    const { model, episode } = openModel([
+      toolCallText('add', '{"a": 1,"b":2}'),
+      toolCallText('add', '{"a": 3,"b":4}'),
+      'done',
+    ]);
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }];
     const turns = allMessages(await generateText({ model, messages, tools, stopWhen: stepCountIs(2) }));
     const parts = (role: 'assistant' | 'tool') =>
@@ -282,7 +281,7 @@ describe('several steps', () => {
   });
 
   it('continue after an unknown tool', async () => {
-    const { model, episode } = openModel([call('nope', '{}'), 'sorry']);
+    const { model, episode } = openModel([toolCallText('nope', '{}'), 'sorry']);
     expect((await generateText({ model, prompt: 'go', tools, stopWhen: stepCountIs(3) })).text).toBe('sorry');
     expect(episode.finish().calls.unknownTools).toBe(1);
     expect(extendsPrevious(episode, 1)).toBe(true);
@@ -291,7 +290,7 @@ describe('several steps', () => {
   it.each([false, true])(
     'continue exactly after arguments that the tool’s schema refuses (streamed: %s)',
     async (isStreamed) => {
-      const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+      const { model, episode } = openModel([toolCallText('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
       const settings = { model, prompt: 'go', tools, stopWhen: stepCountIs(3) };
       expect(isStreamed ? await streamText(settings).text : (await generateText(settings)).text).toBe('sorry');
       expect(extendsPrevious(episode, 1)).toBe(true);

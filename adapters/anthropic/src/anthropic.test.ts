@@ -1,4 +1,4 @@
-import { openScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import {
   Anthropic,
   APIError,
@@ -13,14 +13,12 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const add: Anthropic.Tool = {
   name: 'add',
   input_schema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
 };
 const ask = { model: 'any', max_tokens: 500, messages: [{ role: 'user' as const, content: 'hi' }] };
-const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
+const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${toolCallText('add', '{"b": 2,  "a":1.0}')}${toolCallText('add', '{"a": 3, "b": 4}')}`;
 
 function openClient(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
@@ -188,7 +186,7 @@ describe('helpers', () => {
   });
 
   it.each([true, false])('run tools to the end (streamed: %s)', async (stream) => {
-    const { client, episode } = openClient([call('add', '{"a": 1, "b": 2}'), 'three']);
+    const { client, episode } = openClient([toolCallText('add', '{"a": 1, "b": 2}'), 'three']);
     const tool = betaZodTool({
       name: 'add',
       description: 'Adds.',

@@ -1,10 +1,8 @@
-import { openScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { ApiError, type CallableTool, type GenerateContentResponse, GoogleGenAI, Type } from '@google/genai';
 import { describe, expect, it } from 'vitest';
 import { asModel } from './index.js';
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const add = {
   name: 'add',
   description: 'Adds two numbers.',
@@ -12,7 +10,7 @@ const add = {
 };
 const tools = [{ functionDeclarations: [add] }];
 const ask = { model: 'any', contents: 'hi' };
-const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
+const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${toolCallText('add', '{"b": 2,  "a":1.0}')}${toolCallText('add', '{"a": 3, "b": 4}')}`;
 
 function openClient(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
@@ -196,7 +194,7 @@ describe('errors are the SDK’s own', () => {
 
 describe('helpers', () => {
   it('call functions automatically to the end', async () => {
-    const { client, episode } = openClient([call('add', '{"a": 1, "b": 2}'), 'three']);
+    const { client, episode } = openClient([toolCallText('add', '{"a": 1, "b": 2}'), 'three']);
     const calculator: CallableTool = {
       tool: async () => ({ functionDeclarations: [add] }),
       callTool: async (calls) =>
@@ -215,7 +213,7 @@ describe('helpers', () => {
     'keep chats whose prompts continue the model’s own tokens (streamed: %s)',
     async (isStreamed) => {
       const { client, episode } = openClient(
-        ['one  two', call('add', '{"b": 2,  "a":1.0}'), 'four'].map((text) => ({ text, tokenDelayMs: 0 })),
+        ['one  two', toolCallText('add', '{"b": 2,  "a":1.0}'), 'four'].map((text) => ({ text, tokenDelayMs: 0 })),
       );
       const chat = client.chats.create({ model: 'any', config: { tools } });
       for (const message of ['first', 'second', 'third']) {

@@ -1,4 +1,9 @@
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import {
+  openScriptedEpisode,
+  toolCallText,
+  extendsPrevious,
+  type ScriptedEpisodeOptions,
+} from '@agentjet/rollout/testing';
 import { ContextOverflowError, ModelAbortError } from '@langchain/core/errors';
 import {
   AIMessage,
@@ -16,8 +21,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const calculate = tool(({ a, b }) => String(a + b), {
   name: 'add',
   description: 'Adds.',
@@ -27,14 +30,6 @@ const calculate = tool(({ a, b }) => String(a + b), {
 function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
   return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
-}
-
-/** Whether a call's prompt continues the previous call's prompt and answer. */
-function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
-  const before = episode.engine.requests[at - 1];
-  const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
-  const seen = [...(before?.request.promptIds ?? []), ...(before?.completion?.ids ?? [])];
-  return seen.every((id, index) => prompt[index] === id);
 }
 
 async function collect(
@@ -66,7 +61,7 @@ describe('one call', () => {
   });
 
   it('streams what the engine makes, and the pieces make the same message as the whole', async () => {
-    const reply = `<think>\nadd them\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
+    const reply = `<think>\nadd them\n</think>\n\nSumming. ${toolCallText('add', '{"b": 2,  "a":1.0}')}${toolCallText('add', '{"a": 3, "b": 4}')}`;
     const streamed = openModel([{ text: reply, tokenDelayMs: 0 }]);
     const { pieces, whole } = await collect(await streamed.model.stream('hi'));
     expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(1);
@@ -178,7 +173,7 @@ describe('errors', () => {
 
 describe('agents', () => {
   const replies = [
-    `<think>\nhard\n</think>\n\n ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3,"b": 4, "note": "\\u00e9 \\/"}')}`,
+    `<think>\nhard\n</think>\n\n ${toolCallText('add', '{"b": 2,  "a":1.0}')}${toolCallText('add', '{"a": 3,"b": 4, "note": "\\u00e9 \\/"}')}`,
     ' It is 3 and 7.\n',
   ];
 
@@ -213,7 +208,7 @@ describe('agents', () => {
   it.each(['invoke', 'messages'] as const)(
     'ends the same way on malformed arguments, streamed or not (%s)',
     async (mode) => {
-      const { model, episode } = openModel([call('add', '{"a": 1, "b": '), 'never']);
+      const { model, episode } = openModel([toolCallText('add', '{"a": 1, "b": '), 'never']);
       const agent = createAgent({ model, tools: [calculate] });
       const input = { messages: [new HumanMessage('go')] };
       if (mode === 'invoke') await agent.invoke(input);
@@ -225,7 +220,7 @@ describe('agents', () => {
   it.each(['invoke', 'messages'] as const)(
     'continues exactly after arguments that its tool refuses (%s)',
     async (mode) => {
-      const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+      const { model, episode } = openModel([toolCallText('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
       const agent = createAgent({ model, tools: [calculate] });
       const input = { messages: [new HumanMessage('go')] };
       if (mode === 'invoke') await agent.invoke(input);
@@ -271,7 +266,7 @@ describe('structured output', () => {
   });
 
   it('is the answer of an agent, asked for as JSON text', async () => {
-    const { model, episode } = openModel([call('add', '{"a": 2, "b": 2}'), '{"answer": 4}']);
+    const { model, episode } = openModel([toolCallText('add', '{"a": 2, "b": 2}'), '{"answer": 4}']);
     const agent = createAgent({ model, tools: [calculate], responseFormat: schema });
     expect((await agent.invoke({ messages: [new HumanMessage('2+2')] })).structuredResponse).toEqual({ answer: 4 });
     expect(extendsPrevious(episode, 1)).toBe(true);
@@ -305,7 +300,7 @@ describe('tools of every form', () => {
   };
 
   it.each(Object.entries(forms))('%s', async (_form, form) => {
-    const { model, episode } = openModel([call('add', '{"a": 1}')]);
+    const { model, episode } = openModel([toolCallText('add', '{"a": 1}')]);
     expect((await model.bindTools([form]).invoke('hi')).tool_calls).toHaveLength(1);
     expect(episode.engine.requests[0]?.text).toMatch(/"name": "add", "description": "Adds\."/);
   });

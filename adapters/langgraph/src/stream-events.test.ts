@@ -1,5 +1,5 @@
 import type { ChatDelta, ChatResponse } from '@agentjet/core';
-import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, extendsPrevious } from '@agentjet/rollout/testing';
 import { ChatModelStream } from '@langchain/core/language_models/stream';
 import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
@@ -16,13 +16,6 @@ const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 
 function open(replies: readonly string[], maxTokens = 200) {
   const episode = openScriptedEpisode({ replies: replies.map((text) => ({ text, tokenDelayMs: 0 })) });
   return { episode, model: asModel(episode.tuner, { agentName: 'solver', sampling: { maxTokens } }) };
-}
-
-function extendsPrevious({ engine }: ScriptedEpisode, at: number): boolean {
-  const before = engine.requests[at - 1];
-  const prompt = [...(engine.requests[at]?.request.promptIds ?? [])];
-  const seen = [...(before?.request.promptIds ?? []), ...(before?.completion?.ids ?? [])];
-  return before !== undefined && seen.every((id, index) => prompt[index] === id);
 }
 
 /** Answers with calls, by what they contain. */

@@ -1,4 +1,9 @@
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import {
+  openScriptedEpisode,
+  toolCallText,
+  extendsPrevious,
+  type ScriptedEpisodeOptions,
+} from '@agentjet/rollout/testing';
 import {
   Agent,
   handoff,
@@ -17,29 +22,19 @@ import { asModel, type TunedAgentsModel } from './index.js';
 
 setTracingDisabled(true);
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const add = tool({
   name: 'add',
   description: 'Adds.',
   parameters: z.object({ a: z.number(), b: z.number() }),
   execute: ({ a, b }) => String(a + b),
 });
-const odd = `<think>\nhard\n</think>\n\n Summing. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3,"b": 4}')}`;
+const odd = `<think>\nhard\n</think>\n\n Summing. ${toolCallText('add', '{"b": 2,  "a":1.0}')}${toolCallText('add', '{"a": 3,"b": 4}')}`;
 const runner = new Runner({ toolNotFoundBehavior: 'return_error_to_model' });
 
 function openAgent(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
   const model = asModel(episode.tuner, { agentName: 'solver' });
   return { episode, model, agent: new Agent({ name: 'solver', instructions: 'Solve.', model, tools: [add] }) };
-}
-
-/** Whether a call's prompt continues exactly the tokens of the previous call. */
-function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
-  const before = episode.engine.requests[at - 1];
-  const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
-  const seen = [...(before?.request.promptIds ?? []), ...(before?.completion?.ids ?? [])];
-  return seen.every((id, index) => prompt[index] === id);
 }
 
 const request = {
@@ -148,7 +143,7 @@ describe('a run', () => {
   });
 
   it('hands over to another agent, whose model is its own', async () => {
-    const episode = openScriptedEpisode({ replies: [call('transfer_to_bert', '{}'), 'I am Bert'] });
+    const episode = openScriptedEpisode({ replies: [toolCallText('transfer_to_bert', '{}'), 'I am Bert'] });
     const bert = new Agent({
       name: 'bert',
       instructions: 'You are Bert.',
@@ -175,12 +170,12 @@ describe('a run', () => {
   });
 
   it('continues after an unknown tool if the runner says so, and ends in the SDK’s own error if not', async () => {
-    const { agent, episode } = openAgent([call('nope', '{}'), 'sorry']);
+    const { agent, episode } = openAgent([toolCallText('nope', '{}'), 'sorry']);
     expect((await runner.run(agent, 'go')).finalOutput).toBe('sorry');
     expect(extendsPrevious(episode, 1)).toBe(true);
     expect(episode.finish().calls.unknownTools).toBe(1);
     for (const stream of [false, true]) {
-      const strict = openAgent([call('nope', '{}'), 'sorry']);
+      const strict = openAgent([toolCallText('nope', '{}'), 'sorry']);
       const run = async () =>
         stream
           ? (await new Runner().run(strict.agent, 'go', { stream: true })).completed
@@ -191,7 +186,7 @@ describe('a run', () => {
   });
 
   it.each([false, true])('continues exactly after arguments that its tool refuses (streamed: %s)', async (stream) => {
-    const { agent, episode } = openAgent([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+    const { agent, episode } = openAgent([toolCallText('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
     if (stream) await (await runner.run(agent, 'go', { stream: true })).completed;
     else await runner.run(agent, 'go');
     expect(episode.engine.requests).toHaveLength(2);

@@ -1,4 +1,4 @@
-import { openScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { APIError, APIUserAbortError, BadRequestError, InternalServerError, NotFoundError, OpenAI } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
@@ -6,8 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const add: OpenAI.ChatCompletionTool = {
   type: 'function',
   function: {
@@ -16,7 +14,7 @@ const add: OpenAI.ChatCompletionTool = {
   },
 };
 const ask = { model: 'any', messages: [{ role: 'user' as const, content: 'hi' }] };
-const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
+const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${toolCallText('add', '{"b": 2,  "a":1.0}')}${toolCallText('add', '{"a": 3, "b": 4}')}`;
 
 function openClient(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
@@ -297,7 +295,11 @@ describe('helpers', () => {
   });
 
   it('run tools, also one that does not exist, to the end', async () => {
-    const { client, episode } = openClient([call('add', '{"a": 1, "b": 2}'), call('nope', '{}'), 'three']);
+    const { client, episode } = openClient([
+      toolCallText('add', '{"a": 1, "b": 2}'),
+      toolCallText('nope', '{}'),
+      'three',
+    ]);
     const parse = (text: string): { a: number; b: number } => JSON.parse(text) as { a: number; b: number };
     const runner = client.chat.completions.runTools({
       ...ask,

@@ -1,10 +1,8 @@
 import { ConfigError, Outage, type ChatResponse } from '@agentjet/core';
-import { openScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText, type ScriptedReply } from '@agentjet/rollout/testing';
 import { describe, expect, it } from 'vitest';
 import { asModel, InMemoryMemory, ReActAgent, Toolkit, withMessageHub, type Message } from './index.js';
 
-const call = (name: string, args: string): string =>
-  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const add = {
   name: 'add',
   description: 'Adds.',
@@ -25,7 +23,11 @@ function openAgent(
 describe('ReActAgent', () => {
   it('calls tools until the model answers, and shows it every result', async () => {
     const { agent, episode } = openAgent(
-      [`${call('add', '{"a": 1, "b": 2}')}${call('add', '{"a": 3, "b": 4}')}`, call('add', '{"a": 3, "b": 7}'), 'ten'],
+      [
+        `${toolCallText('add', '{"a": 1, "b": 2}')}${toolCallText('add', '{"a": 3, "b": 4}')}`,
+        toolCallText('add', '{"a": 3, "b": 7}'),
+        'ten',
+      ],
       { toolkit: new Toolkit([add]) },
     );
     expect(await agent.reply(user('1+2+3+4'))).toMatchObject({
@@ -39,7 +41,7 @@ describe('ReActAgent', () => {
   });
 
   it('keeps its turns as the model wrote them', async () => {
-    const { agent } = openAgent([`<think>\nhm\n</think>\n\n${call('add', '{"b": 2,  "a":1.0}')}`, 'three'], {
+    const { agent } = openAgent([`<think>\nhm\n</think>\n\n${toolCallText('add', '{"b": 2,  "a":1.0}')}`, 'three'], {
       toolkit: new Toolkit([add]),
     });
     await agent.reply(user('1+2'));
@@ -53,7 +55,7 @@ describe('ReActAgent', () => {
 
   it('answers calls that go wrong with errors that the model can read', async () => {
     const broken = { name: 'broken', parameters: {}, execute: () => Promise.reject(new Error('out of order')) };
-    const { agent } = openAgent([`${call('nope', '{}')}${call('broken', '{}')}`, 'I give up'], {
+    const { agent } = openAgent([`${toolCallText('nope', '{}')}${toolCallText('broken', '{}')}`, 'I give up'], {
       toolkit: new Toolkit([add, broken]),
     });
     expect((await agent.reply(user('go'))).content).toBe('I give up');
@@ -65,13 +67,13 @@ describe('ReActAgent', () => {
     'does not show the model errors that it did not cause: %s',
     async (error) => {
       const away = { name: 'away', parameters: {}, execute: () => Promise.reject(error) };
-      const { agent } = openAgent([call('away', '{}'), 'I give up'], { toolkit: new Toolkit([away]) });
+      const { agent } = openAgent([toolCallText('away', '{}'), 'I give up'], { toolkit: new Toolkit([away]) });
       await expect(agent.reply(user('go'))).rejects.toBe(error);
     },
   );
 
   it('stops after its number of model calls', async () => {
-    const { agent, episode } = openAgent([call('add', '{"a": 1, "b": 1}')], {
+    const { agent, episode } = openAgent([toolCallText('add', '{"a": 1, "b": 1}')], {
       toolkit: new Toolkit([add]),
       maxIterations: 3,
     });
@@ -94,7 +96,7 @@ describe('ReActAgent', () => {
   it('can be stopped in the middle of a tool, and in the middle of a call', async () => {
     const stop = new AbortController();
     const wait = { name: 'wait', parameters: {}, execute: () => stop.abort(new Error('enough')) };
-    const { agent } = openAgent([call('wait', '{}'), 'done'], { toolkit: new Toolkit([wait]) });
+    const { agent } = openAgent([toolCallText('wait', '{}'), 'done'], { toolkit: new Toolkit([wait]) });
     await expect(agent.reply(user('go'), { signal: stop.signal })).rejects.toThrow('enough');
     const { agent: slow, episode } = openAgent([{ text: 'slow answer', tokenDelayMs: 5 }]);
     const again = new AbortController();
@@ -110,7 +112,7 @@ describe('ReActAgent', () => {
       onModelAnswer: ({ finishReason }: ChatResponse) => void seen.push(finishReason),
       onToolResult: ({ content }: { readonly content: string }) => void seen.push(`result ${content}`),
     };
-    const { agent } = openAgent([call('add', '{"a": 1, "b": 2}'), 'a'], { toolkit: new Toolkit([add]), hooks });
+    const { agent } = openAgent([toolCallText('add', '{"a": 1, "b": 2}'), 'a'], { toolkit: new Toolkit([add]), hooks });
     await agent.reply(user('go'));
     expect(seen).toEqual(['tool_call', 'tool_calls', 'result 3', 'content', 'stop']);
   });

@@ -1,31 +1,11 @@
 import type { Sample } from '@agentjet/core';
-import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
-import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createContextTracker, type HistoryPolicy, type Turn, type TurnDescription } from './index.js';
-import { createToyChatTokenizer } from './testing.js';
 import { type CommittedCall, programs, runProgram } from './testing/random-agent.js';
-import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
+import { chatFamilies } from './testing/chat-families.js';
 
-/**
- * Each family with its chat tokenizer and its number of runs. The toy is fast and gets most of the runs. The real
- * templates get enough runs to reach their special cases.
- */
-const families: readonly (readonly [string, ChatTokenizer, number])[] = [
-  ['toy', createToyChatTokenizer(), 300],
-  ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' }), 300],
-  ['toy that keeps thinking', createToyChatTokenizer({ thinking: 'keep' }), 150],
-  ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml')), 40],
-  ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
-  [
-    'Qwen3 without thinking',
-    createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }),
-    40,
-  ],
-  ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
-  ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family), 25] as const),
-];
+const families = chatFamilies(300, 150);
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 /** Orders by a number that fast-check chooses: 0 keeps the order, and other numbers shuffle it. */

@@ -1,6 +1,5 @@
 import type { AssistantMessage, ChatMessage } from '@agentjet/core';
-import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
-import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createContextTracker } from './index.js';
@@ -16,22 +15,9 @@ import {
   sample,
 } from './testing/random-agent.js';
 import { mergeTurns, respell, spellings } from './testing/respell.js';
-import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
+import { chatFamilies } from './testing/chat-families.js';
 
-const families: readonly (readonly [string, ChatTokenizer, number])[] = [
-  ['toy', createToyChatTokenizer(), 150],
-  ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' }), 150],
-  ['toy that keeps thinking', createToyChatTokenizer({ thinking: 'keep' }), 100],
-  ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml')), 40],
-  ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
-  [
-    'Qwen3 without thinking',
-    createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }),
-    40,
-  ],
-  ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
-  ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family), 25] as const),
-];
+const families = chatFamilies(150, 100);
 
 const question: ChatMessage = { role: 'user', content: 'x' };
 

@@ -7,4 +7,10 @@ export {
   type ScriptedReply,
   type ScriptedRequest,
 } from './testing/scripted-engine.js';
-export { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from './testing/scripted-episode.js';
+export {
+  extendsPrevious,
+  openScriptedEpisode,
+  type ScriptedEpisode,
+  type ScriptedEpisodeOptions,
+} from './testing/scripted-episode.js';
+export { toolCallText } from './testing/tool-call-text.js';

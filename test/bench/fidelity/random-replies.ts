@@ -1,3 +1,4 @@
+import { toolCallText } from '@agentjet/rollout/testing';
 import { createRandom, type Random } from '@agentjet/core';
 
 const words = [
@@ -53,7 +54,7 @@ function randomReply(random: Random): string {
   const thought = random.next() < 0.4 ? `<think>\n${phrase(random)}\n</think>\n\n` : '';
   const text =
     random.next() < 0.6 || !hasCalls ? `${pick(random, blanks)}${phrase(random)}${pick(random, blanks)}` : '';
-  if (isBroken) return `${thought}${text}${callText('add', '{"a": 1, "b": ')}`;
+  if (isBroken) return `${thought}${text}${toolCallText('add', '{"a": 1, "b": ')}`;
   const calls = hasCalls
     ? Array.from({ length: 1 + random.int(3) }, () => randomCall(random)).join(pick(random, ['', '\n']))
     : '';
@@ -62,12 +63,7 @@ function randomReply(random: Random): string {
 
 function randomCall(random: Random): string {
   const name = random.next() < 0.05 ? 'unknown_tool' : pick(random, ['add', 'look_up']);
-  return callText(name, randomArguments(random));
-}
-
-/** Writes a tool call in the form of Qwen's templates. */
-function callText(name: string, args: string): string {
-  return `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+  return toolCallText(name, randomArguments(random));
 }
 
 function randomArguments(random: Random): string {

@@ -1,11 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lastLine } from '../../releases/run-node.js';
 import { inParallel, Requests } from './requests.js';
+import { freePort } from '../../swarm/free-port.js';
 
 /**
  * Runs the server of agent-lightning under the same requests: tasks, claims, rewards and ends. By default, its store is
@@ -134,12 +134,3 @@ export class AgentLightningServer {
 }
 
 type Rollout = { readonly rollout_id: string; readonly attempt: { readonly attempt_id: string } };
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

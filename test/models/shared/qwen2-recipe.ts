@@ -32,4 +32,12 @@ export const createConfigJson = (size: Qwen2Size) => ({
 });
 
 /** Returns the settings of an optimizer with a warmup and then one cosine over `totalSteps`. */
-export const createOptimizer = (totalSteps: number): OptimizerOptions => (adamOptions(2e-3, { beta2: 0.95, weightDecay: 0.01, maxGradNorm: 1, schedule: 'cosine', warmupSteps: 40, totalSteps }));
+export const createOptimizer = (totalSteps: number): OptimizerOptions =>
+  adamOptions(2e-3, {
+    beta2: 0.95,
+    weightDecay: 0.01,
+    maxGradNorm: 1,
+    schedule: 'cosine',
+    warmupSteps: 40,
+    totalSteps,
+  });

@@ -1,11 +1,11 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
+import { freePort } from '../../swarm/free-port.js';
 
 /** A real API server and controller manager, built from the Go module proxy, over Debian's etcd. */
 
@@ -151,13 +151,4 @@ async function waitUntilReady(port: number, folder: string): Promise<void> {
   throw new Error(
     `The API server is not ready: ${readFileSync(path.join(folder, 'apiserver.log'), 'utf8').slice(-1000)}`,
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
-  return address.port;
 }

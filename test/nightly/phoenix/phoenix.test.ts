@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled, pythonOf } from '../../../.ci/python-environment.mjs';
 import { root } from '../../../.ci/workspaces.mjs';
 import { runAjet } from '../../e2e/support/run-ajet.js';
+import { freePort } from '../../swarm/free-port.js';
 
 /**
  * This test is part of `.ci/nightly trackers`. Phoenix from PyPI receives the episodes of a short run as traces. It is
@@ -16,17 +16,9 @@ import { runAjet } from '../../e2e/support/run-ajet.js';
  */
 const isAsked = isInstalled(import.meta.dirname) && process.env['AJET_LONG_TESTS'] === '1';
 
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** Starts Phoenix. Returns undefined if it does not answer within two minutes. */
 async function startPhoenix(dir: string): Promise<{ readonly url: string; readonly child: ChildProcess } | undefined> {
-  const [port, grpcPort] = [await findFreePort(), await findFreePort()];
+  const [port, grpcPort] = [await freePort(), await freePort()];
   const program = path.join(path.dirname(pythonOf(import.meta.dirname)), 'phoenix');
   const env = {
     ...process.env,

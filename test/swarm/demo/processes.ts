@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -93,13 +92,4 @@ export function startPython({ url, key, onEnd }: Client): Program {
 export function startBash({ url, key, onEnd }: Client): Program {
   const env = { AJET_SWARM_KEY: key };
   return start('bash', [path.join(tutorial, 'sums.sh'), url, 'sums'], { env, onLine: readReceipt(onEnd) });
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

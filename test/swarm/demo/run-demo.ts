@@ -8,7 +8,8 @@ import type { TaskInput } from 'agentjet';
 import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
 import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
 import { Operator } from './operator.js';
-import { freePort, startBash, startPython, startServer, type Program } from './processes.js';
+import { freePort } from '../free-port.js';
+import { startBash, startPython, startServer, type Program } from './processes.js';
 import { Scores } from './scores.js';
 
 const numSteps = 40; // of demo.yaml

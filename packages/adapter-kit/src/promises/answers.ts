@@ -1,4 +1,5 @@
-import { addTool, callText } from '../scripts.js';
+import { toolCallText } from '@agentjet/rollout/testing';
+import { addTool } from '../scripts.js';
 import { type AdapterPromise, expectEqual, expectTrue } from '../promise.js';
 
 export const answerPromises: readonly AdapterPromise[] = [
@@ -18,7 +19,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     sentence: 'Tools reach the prompt, and parallel calls come back whole, in order, each with its own id.',
     check: async ({ open, begin, call }) => {
       const { model, engine } = open({
-        replies: [callText('add', '{"a": 1, "b": 2}') + callText('multiply', '{"a": 3, "b": 4}')],
+        replies: [toolCallText('add', '{"a": 1, "b": 2}') + toolCallText('multiply', '{"a": 3, "b": 4}')],
       });
       const multiplyTool = { ...addTool, name: 'multiply', description: 'Multiplies two numbers.' };
       const { toolCalls } = await call(model, begin(), { tools: [addTool, multiplyTool] });
@@ -41,7 +42,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     sentence: 'Tool results reach the model, in the order of the calls.',
     check: async ({ driver, open, begin, call }) => {
       const { model, engine } = open({
-        replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}'), 'three'],
+        replies: [toolCallText('add', '{"a": 1, "b": 2}') + toolCallText('add', '{"a": 3, "b": 4}'), 'three'],
       });
       const first = await call(model, begin(), { tools: [addTool] });
       const contents = ['the sum is 3', 'the sum is 7'];
@@ -84,7 +85,9 @@ export const answerPromises: readonly AdapterPromise[] = [
     sentence: 'Without parallel tool calls an answer has one call, even if the model would make two.',
     needs: ['parallelToolCalls'],
     check: async ({ open, begin, call }) => {
-      const { model } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}')] });
+      const { model } = open({
+        replies: [toolCallText('add', '{"a": 1, "b": 2}') + toolCallText('add', '{"a": 3, "b": 4}')],
+      });
       const { toolCalls } = await call(model, begin(), { tools: [addTool], parallelToolCalls: false });
       expectEqual(toolCalls.length, 1, 'The number of calls');
     },
@@ -136,15 +139,15 @@ export const answerPromises: readonly AdapterPromise[] = [
         `A finished answer says "${await reasonOf('done', 99)}".`,
       );
       expectTrue(
-        /tool/i.test(await reasonOf(callText('add', '{}'), 99)),
-        `An answer with calls says "${await reasonOf(callText('add', '{}'), 99)}".`,
+        /tool/i.test(await reasonOf(toolCallText('add', '{}'), 99)),
+        `An answer with calls says "${await reasonOf(toolCallText('add', '{}'), 99)}".`,
       );
     },
   },
   {
     sentence: 'A call block that cannot be parsed stays text, whole or streamed.',
     check: async ({ driver, open, begin, call, stream }) => {
-      const broken = callText('add', '{"a": 1, "b": ');
+      const broken = toolCallText('add', '{"a": 1, "b": ');
       const whole = await call(open({ replies: [broken] }).model, begin(), { tools: [addTool] });
       expectEqual(
         [whole.toolCalls.length, whole.text.includes('"b": ')],

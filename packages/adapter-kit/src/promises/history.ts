@@ -1,5 +1,6 @@
+import { toolCallText } from '@agentjet/rollout/testing';
 import { toErrorMessage } from '@agentjet/core';
-import { addTool, callText } from '../scripts.js';
+import { addTool } from '../scripts.js';
 import { type AdapterPromise, type Bench, expectEqual, expectRejection, expectTrue } from '../promise.js';
 
 const thought = 'a secret thought';
@@ -9,7 +10,7 @@ async function promptAfterPruning<M, H>(
   { driver, open, begin, call }: Bench<M, H>,
   historyPolicy: 'as_sent' | 'as_generated',
 ): Promise<string> {
-  const thinking = `<think>\n${thought}\n</think>\n\n${callText('add', '{"a": 1,  "b": 2}')}`;
+  const thinking = `<think>\n${thought}\n</think>\n\n${toolCallText('add', '{"a": 1,  "b": 2}')}`;
   const { model, engine } = open({ replies: [thinking, 'three'], historyPolicy });
   const first = await call(model, begin(), { tools: [addTool] });
   const results = first.toolCalls.map(({ id, name }) => ({ id, name, content: '3' }));
@@ -47,7 +48,7 @@ export const historyPromises: readonly AdapterPromise[] = [
     sentence: 'Text that the framework removes from a result or a question stays removed with history_policy as_sent.',
     check: async ({ driver, open, begin, call }) => {
       const { model, engine } = open({
-        replies: [callText('add', '{"a": 1,  "b": 2}'), 'x'],
+        replies: [toolCallText('add', '{"a": 1,  "b": 2}'), 'x'],
         historyPolicy: 'as_sent',
       });
       const asked = begin();

@@ -1,5 +1,6 @@
+import { toolCallText } from '@agentjet/rollout/testing';
 import { expectContinuation } from '../continuation.js';
-import { addTool, callText, oddCalls } from '../scripts.js';
+import { addTool, oddCalls } from '../scripts.js';
 import { type AdapterPromise, type Bench, expectEqual, expectTrue } from '../promise.js';
 
 type How = 'call' | 'stream';
@@ -98,7 +99,7 @@ export const recordPromises: readonly AdapterPromise[] = [
 ];
 
 async function expectOwnIds<M, H>({ driver, open, begin, ...bench }: Bench<M, H>, how: How): Promise<void> {
-  const same = callText('add', '{"a": 1, "b": 2}');
+  const same = toolCallText('add', '{"a": 1, "b": 2}');
   const { model, ...episode } = open({ replies: [same, same, 'done'] });
   const ask = (history: H) => bench[how](model, history, { tools: [addTool] });
   const first = await ask(begin());

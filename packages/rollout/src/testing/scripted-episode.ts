@@ -72,3 +72,11 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
     finish: open.finish,
   };
 }
+
+/** Whether the prompt of a call begins with exactly the prompt and the answer of the call before it. */
+export function extendsPrevious({ engine: { requests } }: ScriptedEpisode, at: number): boolean {
+  const before = requests[at - 1];
+  const prompt = [...(requests[at]?.request.promptIds ?? [])];
+  const seen = [...(before?.request.promptIds ?? []), ...(before?.completion?.ids ?? [])];
+  return seen.every((id, index) => prompt[index] === id);
+}
