@@ -19,17 +19,24 @@ class WorkerError(Exception):
 def to_error(thrown: BaseException) -> WorkerError:
     """Returns any exception as a WorkerError. An error for missing memory gets a separate code and names the settings
     to change."""
-    import torch
-
     if isinstance(thrown, WorkerError):
         return thrown
-    if isinstance(thrown, torch.OutOfMemoryError) or isinstance(thrown, MemoryError) or "can't allocate memory" in str(thrown):
+    if is_out_of_memory(thrown):
         return WorkerError(
             "out_of_memory",
             f"The device ran out of memory: {first_line(thrown)} "
             "Lower trainer_common.max_pack_tokens or the number of sampling slots, or turn on activation_checkpointing, cpu_offload or lora.",
         )
     return WorkerError("failed", f"{type(thrown).__name__}: {first_line(thrown)}")
+
+
+def is_out_of_memory(thrown: BaseException) -> bool:
+    """Recognises the exceptions for missing memory of a device and of the machine. Calls of CUDA outside of PyTorch's
+    allocator, such as a new stream, raise torch.AcceleratorError."""
+    import torch
+
+    words = str(thrown)
+    return isinstance(thrown, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in words or "CUDA error: out of memory" in words
 
 
 def first_line(thrown: BaseException) -> str:

@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from .attention import ATTENTION_NAME, build_dense_plan
-from .errors import WorkerError, first_line
+from .errors import WorkerError, first_line, is_out_of_memory
 from .model import PolicyModel, smallest_window
 from .pack import LossTerms, TreePack, to_device
 
@@ -40,9 +40,11 @@ def check_likeness(policy: PolicyModel, device: torch.device) -> None:
             gap, limit = measure_gap(policy, device)
             if not gap <= limit and policy.lm.dtype in (torch.bfloat16, torch.float16):
                 gap, limit = measure_gap(copy.deepcopy(policy).float(), device)
-    except (WorkerError, torch.OutOfMemoryError):
+    except WorkerError:
         raise
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         raise WorkerError("unsupported_model", f"{name} cannot be trained on token trees: {type(error).__name__} in its forward pass: {first_line(error)}.") from error
     if not gap <= limit:
         raise WorkerError(

@@ -18,7 +18,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from .attention import ATTENTION_NAME, LIBRARY_PLANS, AttentionPlan, ShapePlan
 from .config import WorkerConfig
-from .errors import WorkerError, first_line
+from .errors import WorkerError, first_line, is_out_of_memory
 from .fp8 import use_fp8
 from .fused_layers import fits, fused_hidden
 from .generation_config import repair_generation_config
@@ -151,7 +151,7 @@ def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrai
             model_dir, config=config, dtype=dtype, attn_implementation=ATTENTION_NAME, local_files_only=True, output_loading_info=True,
         )
     except (OSError, ValueError, RuntimeError) as error:
-        if isinstance(error, torch.OutOfMemoryError):
+        if is_out_of_memory(error):
             raise
         raise WorkerError("bad_model_files", f"The weights in {model_dir} cannot be loaded: {first_line(error)}") from error
     except Exception as error:

@@ -50,7 +50,7 @@ export async function probeModel(config: CommonConfig, parts: ProbeParts): Promi
   const tallyAt = (temperature: number) => new ProbeTally(temperature, config.rollout.failedEpisodePolicy);
   const [own, ...others] = temperatures;
   const tallies = [tallyAt(own), ...others.map(tallyAt)] as const;
-  const { policy, modelDir, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
+  const { policy, checkEngine, modelDir, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
     const request =
       modelDir === undefined
@@ -63,7 +63,7 @@ export async function probeModel(config: CommonConfig, parts: ProbeParts): Promi
           });
     const budgetOf = (phases: readonly TimedPhase[]): number =>
       stepsOfTime * secondsOf(forecastStep({ config, request, lengths: tallies[0].lengths(), phases, available }));
-    const phases = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>
+    const phases = await withRollout(config, { inputs, policy, checkEngine, emit: onEvent }, (context) =>
       sampleRounds(context, {
         plan,
         tasks,

@@ -76,16 +76,17 @@ function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
   const quiet: JobListener = (event) => {
     if (event.type === 'notice') emit(event);
   };
-  let policy: ReturnType<typeof openUntrainedPolicy> | undefined;
+  let opening: ReturnType<typeof openUntrainedPolicy> | undefined;
   return {
     async run(tasks: readonly Task[]): Promise<readonly ProbeOutcome[]> {
-      policy ??= openUntrainedPolicy(config, inputs, { emit, signal });
+      opening ??= openUntrainedPolicy(config, inputs, { emit, signal });
       const kept = { ...inputs, environment: keptOpen(inputs.environment) };
-      const opened = { inputs: kept, policy: (await policy).policy, emit: quiet };
+      const { policy, checkEngine } = await opening;
+      const opened = { inputs: kept, policy, checkEngine, emit: quiet };
       return withRollout(config, opened, (context) => runProbe(context, tasks, signal));
     },
     async close(): Promise<void> {
-      await (await policy)?.close();
+      await (await opening)?.close();
     },
   };
 }

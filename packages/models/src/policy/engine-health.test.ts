@@ -1,4 +1,4 @@
-import { EngineError, type Engine, type GenerateRequest } from '@agentjet/core';
+import { BackboneError, EngineError, type Engine, type GenerateRequest } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { watchEngine } from './engine-health.js';
 
@@ -31,6 +31,24 @@ it.each([[['ok']], [['failed', 'ok']], [['aborted', 'context_overflow', 'closed'
   async (codes) => {
     const { check } = await callAll(codes);
     expect(check).not.toThrow();
+  },
+);
+
+it.each(['worker_died', 'worker_hung'])(
+  'a worker that is gone (%s) ends it, even after answers, at each check',
+  async (code) => {
+    const answers = createEngine(['ok']);
+    let isGone = false;
+    const engine: Engine = {
+      ...answers,
+      generate: (asked) =>
+        isGone ? Promise.reject(new BackboneError(code, 'The worker ended.')) : answers.generate(asked),
+    };
+    const { engine: watched, check } = watchEngine(engine);
+    await watched.generate(request);
+    isGone = true;
+    await expect(watched.generate(request)).rejects.toMatchObject({ code });
+    for (const _ of [1, 2]) expect(check).toThrow(expect.objectContaining({ code: 'engine_failed' }));
   },
 );
 

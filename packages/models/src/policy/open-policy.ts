@@ -6,6 +6,7 @@ import type { JobInputs } from '@agentjet/inputs';
 import type { JudgeModelOptions } from './judge-model.js';
 import { openBackbone } from './open-backbone.js';
 import { openWholeModel } from './open-whole-model.js';
+import { watchEngine } from './engine-health.js';
 import { prepareModel } from './prepare-model.js';
 import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwargs } from './template-kwargs.js';
 
@@ -50,6 +51,8 @@ export function toEnginePolicy(
 
 export type UntrainedPolicy = {
   readonly policy: Policy;
+  /** Throws if the engine no longer answers calls. An endpoint may come back, so it is not checked. */
+  readonly checkEngine: () => void;
   /** Undefined if the model is at an endpoint. */
   readonly modelDir: string | undefined;
   close(): Promise<void>;
@@ -63,7 +66,12 @@ export async function openUntrainedPolicy(
 ): Promise<UntrainedPolicy> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
-    return { policy: await openEndpointPolicy(config, baseUrl), modelDir: undefined, close: () => Promise.resolve() };
+    return {
+      policy: await openEndpointPolicy(config, baseUrl),
+      checkEngine: () => undefined,
+      modelDir: undefined,
+      close: () => Promise.resolve(),
+    };
   requireNoAdapter(config);
   const { path } = config.model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
@@ -78,8 +86,9 @@ export async function openUntrainedPolicy(
     const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
     const opened = whole?.isCopy === true ? withoutInt8(config, inputs.backbone, onNotice) : config;
     const backbone = await openBackbone(inputs.backbone, opened, { emit, modelDir, signal });
-    const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
-    return { policy, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
+    const { engine, check: checkEngine } = watchEngine(backbone.engine);
+    const policy = toEnginePolicy(config, { engine, chatTokenizer });
+    return { policy, checkEngine, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
   } finally {
     await whole?.close(); // removes a merged copy, which the engine has read
   }
