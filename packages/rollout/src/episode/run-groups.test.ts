@@ -327,6 +327,20 @@ describe('attempts', () => {
     expect(new Set(ofPlace.map(({ seed }) => seed)).size).toBe(1);
   });
 
+  it('end with the error of the keeper at once, even if the groups before it wait for the end of an outage', async () => {
+    const until = (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const keeper: AttemptKeeper = {
+      scorePatienceMs: null,
+      begin: ({ task }, signal) => (task.taskId === 't0' ? until(signal) : Promise.resolve()),
+      end: () => {
+        throw new Error('the engine is gone');
+      },
+      judgeIsAway: () => undefined,
+    };
+    await expect(collect(open(() => ({ reward: 1 }), { tasks: tasksOf(3), keeper }))).rejects.toThrow('engine is gone');
+  });
+
   it('never get a reward under any policy if an outage or the judge caused the failure', async () => {
     const workflow: WorkflowSource = (task) => {
       if (task.taskId === 't0') throw outage();

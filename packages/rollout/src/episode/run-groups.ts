@@ -89,6 +89,13 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
   const tasks = toIterator(options.tasks);
   const open: Promise<TaskGroup>[] = [];
   const timesDrawn = new Map<string, number>();
+  const failures: unknown[] = [];
+  /** Ends all groups if one fails, because the groups before it may wait for an outage to end. */
+  const onFailure = (error: unknown): void => {
+    if (stop.signal.aborted) return;
+    failures.push(error);
+    stop.abort(error);
+  };
   try {
     for (let isDone = false; ; ) {
       while (!isDone && open.length < maxOpenGroups(options) && !stop.signal.aborted) {
@@ -99,9 +106,10 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
         const earlier = timesDrawn.get(next.value.taskId) ?? 0;
         timesDrawn.set(next.value.taskId, earlier + 1);
         const draw = toDraw(next.value, earlier, options);
-        open.push(startGroup(draw, options, { workers, stragglers, signal: stop.signal }));
+        open.push(startGroup(draw, options, { workers, stragglers, signal: stop.signal, onFailure }));
       }
       const group = await open.shift();
+      if (failures.length > 0) throw failures[0];
       if (group === undefined || stop.signal.aborted) return;
       yield group;
     }
@@ -114,7 +122,12 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
   }
 }
 
-type Shared = { readonly workers: Semaphore; readonly stragglers: Stragglers; readonly signal: AbortSignal };
+type Shared = {
+  readonly workers: Semaphore;
+  readonly stragglers: Stragglers;
+  readonly signal: AbortSignal;
+  readonly onFailure: (error: unknown) => void;
+};
 
 type GroupParts = { readonly verdicts: GroupVerdicts | undefined; readonly isOver: () => boolean };
 
@@ -149,7 +162,7 @@ function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise
     lost: outcomes.flatMap(({ lost }) => lost),
     ...(isGivenUp && { isGivenUp }),
   }));
-  group.catch(() => {});
+  group.catch(shared.onFailure);
   return group;
 }
 
