@@ -1,6 +1,7 @@
 import type { MetricValues, RewardedEpisode, Sample, Teacher } from '@agentjet/core';
 import { packFor } from '../packing/pack-for.js';
 import { withTemperatures } from './batch-parts.js';
+import { orderGroups } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
 
 export type TeacherQuestion = {
@@ -11,14 +12,15 @@ export type TeacherQuestion = {
 
 /**
  * Lets the teacher score every sampled token of the groups. The samples of all groups go to the teacher as token trees,
- * so it computes each shared token once. Rejects with the errors of the teacher.
+ * so it computes each shared token once. The trees do not depend on the order in which episodes finished, because other
+ * trees would round differently. Rejects with the errors of the teacher.
  */
 export async function askTeacher(
   groups: readonly TrainingGroup[],
   teacher: Teacher,
   { temperature, maxPackTokens }: TeacherQuestion,
 ): Promise<readonly TrainingGroup[]> {
-  const samples = groups.flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
+  const samples = orderGroups(groups).flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
   const scored = await scoreSamples(samples, teacher, { temperature, maxPackTokens });
   const scoredOf = new Map(samples.map((sample, row) => [sample, scored[row] ?? sample]));
   const withScores = (episode: RewardedEpisode): RewardedEpisode => ({

@@ -26,7 +26,7 @@ export function creditGroups<G extends EpisodeGroup>(
   groups: readonly G[],
   isWhitened = false,
 ): CreditedGroup<G>[] {
-  const ordered = groups.toSorted((a, b) => compareText(rankOf(a), rankOf(b))).map(sortEpisodes);
+  const ordered = orderGroups(groups);
   checkEpisodeIds(ordered);
   const trained = ordered.map(keepTrained);
   const samplesOf = createCredit(algorithm, trained);
@@ -37,6 +37,11 @@ export function creditGroups<G extends EpisodeGroup>(
     return { group, samples, hasGradient: hasAdvantage(samples), isFinite };
   });
   return isWhitened ? whitenGroups(credited) : credited;
+}
+
+/** Sorts groups by rank and their episodes by place, so that the order in which they finished has no effect. */
+export function orderGroups<G extends EpisodeGroup>(groups: readonly G[]): G[] {
+  return groups.toSorted((a, b) => compareText(rankOf(a), rankOf(b))).map(sortEpisodes);
 }
 
 /** Returns the group without the episodes that have no trained token. */

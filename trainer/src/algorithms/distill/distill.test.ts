@@ -121,6 +121,26 @@ describe('a teacher', () => {
     expect(await at(hot, 1)).toBe(await at(plain, 2));
     expect(await at(hot, 1)).not.toBe(await at(plain, 1));
   });
+
+  it('asks in the same order however the episodes finished', async () => {
+    const random = createRandom(5);
+    const groups = ['a', 'b', 'c'].map((groupId): TrainingGroup => {
+      const options = { numRows: 3, maxLength: 8, vocabSize: 11, numEpisodes: 3 };
+      const samples = createRandomSamples(random, options);
+      const episodes = samples.map((sample, place) => {
+        const episodeId = `${groupId}${place}`;
+        return { episodeId, place, reward: 0, samples: [{ ...sample, episodeId }] };
+      });
+      return { groupId, episodes };
+    });
+    const late = groups.toReversed().map((group) => ({ ...group, episodes: group.episodes.toReversed() }));
+    const rowsFor = async (given: readonly TrainingGroup[]): Promise<readonly (readonly number[])[]> => {
+      asked.length = 0;
+      await askTeacher(given, teacher, { temperature: 1, maxPackTokens: 24 });
+      return asked.map(({ ids }) => [...ids]);
+    };
+    expect(await rowsFor(late)).toEqual(await rowsFor(groups));
+  });
 });
 
 describe('distill', () => {
