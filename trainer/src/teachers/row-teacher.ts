@@ -12,6 +12,9 @@ export type RowTeacherOptions = {
   readonly maxInFlight?: number;
 };
 
+/** Servers that compute in half precision may give a logprob that is slightly above 0. */
+const mostRounding = 0.05;
+
 /** Makes a teacher of a server that scores single rows. */
 export function createRowTeacher({ name, scoreRow, close, maxInFlight = 32 }: RowTeacherOptions): Teacher {
   return {
@@ -52,10 +55,12 @@ function toTerms(name: string, { ids, predictors, terms }: TreePack, logprobs: A
   return Float32Array.from(terms.pair, (pair) => {
     const at = (predictors[pair] ?? 0) + 1;
     const value = logprobs[at] ?? Number.NaN;
-    if (Number.isFinite(value)) return value;
+    if (Number.isFinite(value) && value <= mostRounding) return Math.min(value, 0);
+    const why =
+      value > 0 ? 'A logprob is never above 0' : 'Check that the server gives the logprobs of prompts';
     throw new BackboneError(
       'bad_teacher_answer',
-      `The teacher ${name} gave ${value} as the logprob of token ${ids[at]} at position ${at} of a row of ${ids.length} tokens. Check that the server gives the logprobs of prompts.`,
+      `The teacher ${name} gave ${value} as the logprob of token ${ids[at]} at position ${at} of a row of ${ids.length} tokens. ${why}.`,
     );
   });
 }

@@ -22,26 +22,37 @@ let calls: Call[];
 let statuses: number[];
 let retryAfter: string | undefined;
 let answerOf: (call: Call) => unknown;
+/** The number of next answers that break off in the middle. */
+let numBroken: number;
 
 beforeEach(async () => {
-  [calls, statuses, retryAfter] = [[], [], undefined];
+  [calls, statuses, retryAfter, numBroken] = [[], [], undefined, 0];
   server = createServer((request, response) => {
-    void text(request).then((content) => {
-      const call = { url: request.url ?? '', headers: request.headers, body: JSON.parse(content || '{}') as Body };
+    void text(request).then((asked) => {
+      const call = { url: request.url ?? '', headers: request.headers, body: JSON.parse(asked || '{}') as Body };
       calls.push(call);
       const status = statuses.shift() ?? 200;
       response.writeHead(status, {
         'content-type': 'application/json',
         ...(retryAfter && { 'retry-after': retryAfter }),
       });
-      response.end(JSON.stringify(status === 200 ? answerOf(call) : { error: 'scripted' }));
+      const answer = status === 200 ? answerOf(call) : { error: 'scripted' };
+      const content = typeof answer === 'string' ? answer : JSON.stringify(answer);
+      if (numBroken-- > 0) response.write(content.slice(0, 8), () => response.destroy());
+      else if (content !== silence) response.end(content);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
-afterEach(() => server.close());
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** With this answer, the server keeps the connection open and sends nothing. */
+const silence = 'silence';
 
 const sampleOf = (ids: readonly number[], more: Partial<Sample> = {}): Sample => ({
   episodeId: `e${ids.join()}`,
@@ -127,6 +138,44 @@ describe('a teacher of the completions of vLLM', () => {
     await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toThrow('gave NaN as the logprob of token 3');
     const hot = sampleOf([1, 2, 3], { temperatures: Float32Array.of(0, 0, 0.5) });
     await expect(scoresOf(create(), [hot])).rejects.toThrow('sampled at temperature 0.5');
+  });
+
+  it('asks again if the server dies in the middle of an answer', async () => {
+    numBroken = 2;
+    expect(await scoresOf(create(), [sampleOf([1, 2, 3])])).toEqual([expected([1, 2, 3])]);
+    expect(calls).toHaveLength(3);
+    numBroken = 100;
+    await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('does not wait for a silent server without an end', async () => {
+    answerOf = () => silence;
+    const teacher = createVllmTeacher({ baseUrl, apiKey: null, model: 'big', pauseMs: 1, silenceMs: 20 });
+    await expect(teacher.scorePrompt(Int32Array.of(1, 2))).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('in 8 attempts (last: no answer in 0.02 s)'),
+    });
+  });
+
+  it.each([
+    ['', 'gave NaN as the logprob of token 3'],
+    [2, 'gave 2 as the logprob of token 3 at position 2 of a row of 3 tokens. A logprob is never above 0'],
+  ])('refuses the logprob %j', async (logprob, message) => {
+    answerOf = () => ({ choices: [{ prompt_logprobs: [null, {}, { 3: { logprob } }] }] });
+    await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toThrow(message);
+  });
+
+  it('takes a logprob that rounding put above 0 for 0', async () => {
+    answerOf = () => ({ choices: [{ prompt_logprobs: [null, {}, { 3: { logprob: 0.004 } }] }] });
+    expect(await scoresOf(create(), [sampleOf([1, 2, 3])])).toEqual([[0, 0, 0]]);
+  });
+
+  it.each([
+    ['{"choices": [{"prompt_logprobs": [null, {"2": {"logprob": NaN}}]}]}', 'a logprob that is not a number (NaN'],
+    ['<html>busy</html>', 'an answer that is not JSON: <html>busy</html>. teacher.base_url names the API'],
+  ])('names what is wrong with the answer %s', async (answer, message) => {
+    answerOf = () => answer;
+    await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toThrow(`The teacher big gave ${message}`);
   });
 
   it('ends its requests when it is closed', async () => {

@@ -13,6 +13,8 @@ export type VllmTeacherOptions = {
   readonly signal?: AbortSignal | undefined;
   /** The longest pause before the first repetition of a request. Each later pause may be twice as long. Default: 500 ms. */
   readonly pauseMs?: number;
+  /** The longest time that the server may take for one answer. Default: 5 minutes. */
+  readonly silenceMs?: number;
 };
 
 /** What a server says about one token of a prompt. `text` is null if the server does not send it. */
@@ -25,6 +27,7 @@ export type VllmTeacher = Teacher & {
 
 const mostAttempts = 8;
 const longestGapMs = 60_000;
+const longestSilenceMs = 300_000;
 
 /**
  * Makes a teacher of a server with the completions API of vLLM, which gives `prompt_logprobs`. A request is repeated if
@@ -44,28 +47,21 @@ export function createVllmTeacher(options: VllmTeacherOptions): VllmTeacher {
   return { ...teacher, scorePrompt };
 }
 
-async function ask(
-  ids: Int32Array,
-  { baseUrl, apiKey, model, pauseMs = 500 }: VllmTeacherOptions,
-  signals: readonly AbortSignal[],
-): Promise<unknown> {
+async function ask(ids: Int32Array, options: VllmTeacherOptions, signals: readonly AbortSignal[]): Promise<unknown> {
+  const { baseUrl, apiKey, model, pauseMs = 500, silenceMs = longestSilenceMs } = options;
   const url = `${baseUrl.replace(/\/+$/, '')}/completions`;
   const headers = { 'content-type': 'application/json', ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }) };
   const body = JSON.stringify({ model, prompt: [...ids], max_tokens: 1, temperature: 1, prompt_logprobs: 1 });
   const signal = AbortSignal.any([...signals]);
   for (let attempt = 1; ; attempt++) {
-    const answer = await fetch(url, { method: 'POST', headers, body, signal }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      return toErrorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
-    });
-    const isAnswer = typeof answer !== 'string';
-    const text = isAnswer ? await answer.text() : answer;
-    if (isAnswer && answer.ok) return parseJson(text);
-    const isBusy = !isAnswer || isTemporary(answer.status);
-    const askedMs = isAnswer ? (readWait(answer.headers) ?? 0) : 0;
-    const what = isAnswer ? `status ${answer.status}: ${cutText(text)}` : text;
-    if (!isBusy)
-      throw new BackboneError('teacher_refused', `The teacher ${model} at ${url} refused to score a row (${what}).`);
+    const answer = await post(url, { headers, body, signal, silenceMs });
+    if (answer.isOk) return parseAnswer(answer.text, options);
+    if (!answer.isBusy)
+      throw new BackboneError(
+        'teacher_refused',
+        `The teacher ${model} at ${url} refused to score a row (${answer.what}).`,
+      );
+    const { askedMs, what } = answer;
     if (attempt === mostAttempts || askedMs > longestRestMs)
       throw new BackboneError(
         'unreachable',
@@ -74,6 +70,46 @@ async function ask(
     const gapMs = gapAfter(attempt, { firstGapMs: pauseMs, longestGapMs }, Math.random());
     await wait(Math.max(askedMs, gapMs), undefined, { signal });
   }
+}
+
+type Answer =
+  | { readonly isOk: true; readonly text: string }
+  | { readonly isOk: false; readonly isBusy: boolean; readonly askedMs: number; readonly what: string };
+
+type Request = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+  readonly silenceMs: number;
+};
+
+/** Sends a request once. A connection that breaks before the whole answer has come is a busy server, too. */
+async function post(url: string, { headers, body, signal, silenceMs }: Request): Promise<Answer> {
+  const silence = AbortSignal.timeout(silenceMs);
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.any([signal, silence]) });
+    const text = await answer.text();
+    if (answer.ok) return { isOk: true, text };
+    const what = `status ${answer.status}: ${cutText(text)}`;
+    return { isOk: false, isBusy: isTemporary(answer.status), askedMs: readWait(answer.headers) ?? 0, what };
+  } catch (error) {
+    signal.throwIfAborted();
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    const what = silence.aborted ? `no answer in ${silenceMs / 1000} s` : toErrorMessage(cause);
+    return { isOk: false, isBusy: true, askedMs: 0, what };
+  }
+}
+
+/** JSON has no NaN. Servers in Python write it all the same. */
+const brokenNumber = /[:[,]\s*(?:NaN|-?Infinity)\b/;
+
+function parseAnswer(text: string, { model }: VllmTeacherOptions): unknown {
+  const answer = parseJson(text);
+  if (answer !== undefined) return answer;
+  const found = brokenNumber.test(text)
+    ? 'a logprob that is not a number (NaN or Infinity). Its weights or its precision are broken'
+    : `an answer that is not JSON: ${cutText(text)}. teacher.base_url names the API of the server, such as http://localhost:8000/v1`;
+  throw new BackboneError('bad_teacher_answer', `The teacher ${model} gave ${found}.`);
 }
 
 /** Reads `prompt_logprobs`. Each token has an object with an entry for itself and entries for likelier tokens. */
@@ -91,6 +127,6 @@ function readPrompt(answer: unknown, ids: Int32Array, { model }: VllmTeacherOpti
     const entries: unknown = tokens[t];
     const entry = isJsonObject(entries) ? entries[String(id)] : undefined;
     const { logprob, decoded_token: text } = isJsonObject(entry) ? entry : {};
-    return { logprob: Number(logprob ?? Number.NaN), text: typeof text === 'string' ? text : null };
+    return { logprob: typeof logprob === 'number' ? logprob : Number.NaN, text: typeof text === 'string' ? text : null };
   });
 }

@@ -32,7 +32,9 @@ export async function openServedTeacher(
   }
   const served = createVllmTeacher({ baseUrl, apiKey, model, signal });
   try {
-    await requireSameTokens(served, model, tokenizer);
+    const isCompared = await requireSameTokens(served, model, tokenizer);
+    if (!isCompared)
+      onNotice(`The server does not say what its tokens are. ${model} must have the vocabulary of model.path.`);
     return served;
   } catch (error) {
     await served.close();
@@ -40,12 +42,15 @@ export async function openServedTeacher(
   }
 }
 
-/** Lets the server decode tokens from all parts of the student's vocabulary, and compares the decoded strings. */
+/**
+ * Lets the server decode tokens from all parts of the student's vocabulary, and compares the decoded strings. Returns
+ * whether the server sent any.
+ */
 async function requireSameTokens(
   served: VllmTeacher,
   model: string,
   tokenizer: ChatTokenizer['tokenizer'],
-): Promise<void> {
+): Promise<boolean> {
   const ids = Int32Array.from({ length: numProbed }, (_, k) =>
     Math.floor((k * (tokenizer.vocabSize - 1)) / (numProbed - 1)),
   );
@@ -58,6 +63,7 @@ async function requireSameTokens(
       `The teacher ${model} has another vocabulary than model.path: token ${ids[t]} is ${JSON.stringify(own)} for the student, and ${JSON.stringify(text)} for the teacher. A teacher scores the token ids of the student, so serve a model of the same family.`,
     );
   });
+  return tokens.some(({ text }) => text !== null);
 }
 
 /** Special tokens and parts of a character cannot be compared, because they decode to no valid string. */

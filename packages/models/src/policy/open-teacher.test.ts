@@ -133,7 +133,7 @@ it('accepts a teacher with more tokens, and refuses one with fewer', async () =>
 });
 
 describe('a served teacher', () => {
-  const serve = async (textOf: (id: number) => string): Promise<string> => {
+  const serve = async (textOf: (id: number) => string | undefined): Promise<string> => {
     const server = createServer((request, response) => {
       void json(request).then((body) => {
         const { prompt } = body as { readonly prompt: readonly number[] };
@@ -156,6 +156,16 @@ describe('a served teacher', () => {
     await expect(open({ teacher: { model: 'big', baseUrl: other } })).rejects.toThrow(
       /The teacher big has another vocabulary than model.path: token \d+ is ".*" for the student, and "t\d+"/,
     );
+  });
+
+  it('is accepted with a notice if its server does not say what its tokens are', async () => {
+    const baseUrl = await serve(() => undefined);
+    const notices: unknown[] = [];
+    const teacher = await open({ teacher: { model: 'big', baseUrl } }, { emit: (event) => notices.push(event) });
+    await teacher?.close();
+    expect(notices).toEqual([
+      { type: 'notice', message: expect.stringContaining('big must have the vocabulary of model.path') },
+    ]);
   });
 
   it('is refused for another temperature than 1', async () => {
