@@ -78,10 +78,22 @@ describe('an adapter', () => {
     expect(await read('layer.weight', [2, 3])).toEqual([5, 6, 7, 8, 9, 10]);
   });
 
+  it('is merged if it only says how it began', async () => {
+    const initial = { init_lora_weights: 'gaussian', bias: 'none', use_dora: false, eva_config: {}, lora_dropout: 0.1 };
+    expect(await exportModel(await writeAdapter(initial), target, { baseDir: await writeBase() })).toMatchObject({
+      numMerged: 1,
+    });
+  });
+
   it.each([
     ['another kind', { peft_type: 'IA3' }, '"peft_type" is "IA3"; only LORA can be merged here'],
     ['what is more than a product', { use_dora: true }, '"use_dora" is set, which only peft itself can merge'],
     ['ranks by layer', { rank_pattern: { layer: 3 } }, '"rank_pattern" is set'],
+    ['tokens that turn it on', { alora_invocation_tokens: [1, 2] }, '"alora_invocation_tokens" is set'],
+    ['a setting of a newer peft', { use_anything: true }, '"use_anything" is set'],
+    ['biases', { bias: 'lora_only' }, '"bias" is set'],
+    ['a model that PiSSA changed', { init_lora_weights: 'pissa_niter_4' }, 'belongs to weights that peft has changed'],
+    ['a model that OLoRA changed', { init_lora_weights: 'olora' }, 'path_initial_model_for_weight_conversion'],
     ['no rank', { r: undefined }, '"r", "lora_alpha" or "base_model_name_or_path" is missing'],
   ])('is refused with %s', async (_, changed, message) => {
     await expect(exportModel(await writeAdapter(changed), target)).rejects.toThrow(message);

@@ -11,6 +11,8 @@ export type Adapter = {
   /** Maps the name of a tensor to its change: W + scale B A, with A [rank, in] and B [out, rank]. */
   readonly changes: ReadonlyMap<string, { readonly a: TensorEntry; readonly b: TensorEntry }>;
   readonly scale: number;
+  /** Whether alpha is divided by the root of the rank (`use_rslora`), and not by the rank. */
+  readonly isRootScaled: boolean;
 };
 
 export const adapterConfigFile = 'adapter_config.json';
@@ -20,9 +22,9 @@ export const adapterPrefix = 'base_model.model.';
 
 /**
  * If one of these settings has a value other than false, empty or null, the adapter computes more than W + scale B A.
+ * The same applies to every setting whose name begins with `use_`, so that a new one of peft is not ignored.
  */
 const unsupported = [
-  'use_dora',
   'fan_in_fan_out',
   'modules_to_save',
   'rank_pattern',
@@ -30,7 +32,16 @@ const unsupported = [
   'lora_bias',
   'megatron_config',
   'trainable_token_indices',
+  'alora_invocation_tokens',
+  'layer_replication',
+  'target_parameters',
+  'arrow_config',
+  'kasa_config',
+  'monteclora_config',
 ];
+
+/** Values of `init_lora_weights` with which peft also changes W, so that the adapter belongs to other weights. */
+const changesBase = /^(pissa|olora|corda|loftq|lora_ga)/i;
 
 /**
  * Returns undefined if the folder has no adapter. Rejects with BackboneError `bad_model_files` for an adapter that
@@ -46,15 +57,30 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
     base_model_name_or_path: baseModel,
     r: rank,
     lora_alpha: alpha,
-    use_rslora: isRootScaled,
+    use_rslora: rootScaled,
   } = config;
   if (type !== 'LORA') throw badFile(file, `"peft_type" is ${JSON.stringify(type)}; only LORA can be merged here`);
-  const odd = unsupported.find((name) => !isAbsent(config, name));
+  const odd = findUnsupported(config);
   if (odd !== undefined) throw badFile(file, `"${odd}" is set, which only peft itself can merge`);
+  const { init_lora_weights: initial } = config;
+  if (typeof initial === 'string' && changesBase.test(initial))
+    throw badFile(
+      file,
+      `"init_lora_weights" is ${JSON.stringify(initial)}, so the adapter belongs to weights that peft has changed. Save it with save_pretrained(folder, path_initial_model_for_weight_conversion=...), which makes an adapter of the model's own weights`,
+    );
   if (typeof rank !== 'number' || typeof alpha !== 'number' || typeof baseModel !== 'string')
     throw badFile(file, '"r", "lora_alpha" or "base_model_name_or_path" is missing');
-  const scale = alpha / (isRootScaled === true ? Math.sqrt(rank) : rank);
-  return { baseModel, scale, changes: await readChanges(path.join(dir, adapterWeightsFile)) };
+  const isRootScaled = rootScaled === true;
+  const scale = alpha / (isRootScaled ? Math.sqrt(rank) : rank);
+  return { baseModel, scale, isRootScaled, changes: await readChanges(path.join(dir, adapterWeightsFile)) };
+}
+
+function findUnsupported(config: JsonObject): string | undefined {
+  const isUse = (name: string): boolean => name.startsWith('use_') && name !== 'use_rslora';
+  const named = Object.keys(config).find(
+    (name) => (unsupported.includes(name) || isUse(name)) && !isAbsent(config, name),
+  );
+  return named ?? ((config['bias'] ?? 'none') === 'none' ? undefined : 'bias');
 }
 
 function isAbsent(config: JsonObject, name: string): boolean {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
@@ -20,6 +21,13 @@ ALL_LINEAR = "all-linear"
 
 CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 PREFIX = "base_model.model."
+# with one of these settings, an adapter computes more than W + scale B A
+UNTRAINED = frozenset((
+    "fan_in_fan_out", "modules_to_save", "rank_pattern", "alpha_pattern", "lora_bias", "megatron_config", "trainable_token_indices",
+    "alora_invocation_tokens", "layer_replication", "target_parameters", "arrow_config", "kasa_config", "monteclora_config",
+))  # fmt: skip
+# with one of these values, peft changes the weights of the model too
+CHANGES_BASE = ("pissa", "olora", "corda", "loftq", "lora_ga")
 
 
 def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
@@ -55,9 +63,18 @@ def _read_start(lm: PreTrainedModel, lora: LoraConfig) -> None:
     except (OSError, ValueError, SafetensorError) as error:
         raise _refusal(lora, first_line(error)) from error
     rank, alpha = config.get("r"), config.get("lora_alpha")
-    if (rank, alpha) != (lora.rank, lora.alpha):
-        raise _refusal(lora, f"its rank is {rank} and its alpha {alpha}, and lora.rank is {lora.rank} and lora.alpha {lora.alpha}")
-    odd = [name for name in ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "lora_bias") if config.get(name)]
+    # peft divides alpha by the root of the rank if use_rslora is set
+    is_root = config.get("use_rslora") is True and isinstance(rank, int) and isinstance(alpha, (int, float))
+    same_alpha = alpha * math.sqrt(rank) if is_root else alpha
+    if rank != lora.rank or same_alpha is None or not math.isclose(same_alpha, lora.alpha, rel_tol=1e-6):
+        root = f" (use_rslora: lora.alpha {same_alpha} is the same)" if is_root else ""
+        raise _refusal(lora, f"its rank is {rank} and its alpha {alpha}{root}, and lora.rank is {lora.rank} and lora.alpha {lora.alpha}")
+    odd = [name for name, value in config.items() if (name in UNTRAINED or (name.startswith("use_") and name != "use_rslora")) and value]
+    if config.get("bias", "none") != "none":
+        odd.append("bias")
+    initial = config.get("init_lora_weights")
+    if isinstance(initial, str) and initial.lower().startswith(CHANGES_BASE):
+        odd.append(f"init_lora_weights {initial}")
     if odd:
         raise _refusal(lora, f"it sets {odd[0]}, which is not trained here")
     for name in sorted(own.keys() ^ tensors.keys()):

@@ -3,6 +3,7 @@ start."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from transformers import AutoModelForCausalLM
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint
 from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.errors import WorkerError
+from ajet_torch.lora import CONFIG_FILE
 from ajet_torch.losses import LossConfig
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.server import SampleRequest
@@ -115,3 +117,34 @@ def test_a_small_adapter_of_the_head_is_seen_in_bfloat16(tmp_path: Path) -> None
 def test_targets_that_cannot_be_trained_or_saved_are_refused_at_the_start(targets: tuple[str, ...], message: str, tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match=message):
         open_with(tiny_folder(tmp_path), targets)
+
+
+def saved_adapter(tmp_path: Path, settings: dict[str, object]) -> tuple[Path, Path]:
+    """Returns the folders of a model and of an adapter of it, with more settings in its adapter_config.json."""
+    base = tiny_folder(tmp_path / "model")
+    save_checkpoint(open_with(base, ("q_proj",)), str(tmp_path / "saved"))
+    config = tmp_path / "saved" / "adapter" / CONFIG_FILE
+    config.write_text(json.dumps(json.loads(config.read_text()) | settings))
+    return base, config.parent
+
+
+def begin_with(base: Path, start: Path, alpha: float = 4.0) -> Trainer:
+    lora = LoraConfig(rank=2, alpha=alpha, target_modules=("q_proj",), start=str(start))
+    return Trainer(WorkerConfig(model_dir=str(base), device="cpu", dtype="float32", lora=lora, optimizer=OptimizerConfig()), cpu_placement(torch.float32))
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"init_lora_weights": "pissa"}, "init_lora_weights pissa"),
+    ({"alora_invocation_tokens": [1]}, "alora_invocation_tokens"),
+    ({"use_anything": True}, "use_anything"),
+    ({"bias": "all"}, "it sets bias"),
+    ({"use_rslora": True}, r"use_rslora: lora.alpha 5.65\d+ is the same"),
+])
+def test_an_adapter_that_computes_something_else_is_refused_by_name(settings: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match=message):
+        begin_with(*saved_adapter(tmp_path, settings))
+
+
+def test_an_adapter_that_divides_by_the_root_of_its_rank_is_taken_with_the_alpha_of_the_same_scale(tmp_path: Path) -> None:
+    harmless = {"use_rslora": True, "init_lora_weights": "gaussian", "eva_config": {}, "use_dora": False}
+    assert begin_with(*saved_adapter(tmp_path, harmless), alpha=4 * 2**0.5).config.lora is not None

@@ -137,6 +137,21 @@ test('training begins with an adapter that another run or PEFT wrote, without it
   }
 });
 
+test('training begins with an adapter that divides by the root of its rank, if lora.alpha gives the same scale', async () => {
+  const trained = await open({ lora, seed: 1 });
+  const start = path.join(root, 'root-scaled');
+  await saveOnnxModel(trained, { modelDir, dir: start });
+  const file = path.join(start, 'adapter_config.json');
+  const config = JSON.parse(await readFile(file, 'utf8')) as object;
+  await writeFile(file, JSON.stringify({ ...config, use_rslora: true }));
+  const refusal = await problemOf(open({ lora: { ...lora, start }, seed: 2 }));
+  const [, alpha = ''] = /lora\.alpha ([\d.]+) is the same/.exec(refusal) ?? [];
+  const begun = await open({ lora: { ...lora, alpha: Number(alpha), start }, seed: 2 });
+  expect(Number(alpha)).toBeCloseTo(6 * Math.SQRT2, 12);
+  expect(begun.parameters).toEqual(trained.parameters);
+  await Promise.all([trained.close(), begun.close()]);
+});
+
 test('a checkpoint of other lora settings is refused and the model stays usable', async () => {
   const [whole, adapted] = [await open(), await open({ lora, seed: 1 })];
   const dirs = { whole: path.join(root, 'whole'), adapted: path.join(root, 'adapted') };

@@ -80,12 +80,14 @@ export async function readStart(form: AdapterForm, dir: string): Promise<Float32
 }
 
 async function readValues(
-  { changes, scale }: Adapter,
+  adapter: Adapter,
   form: AdapterForm,
   refuse: (difference: string) => BackboneError,
 ): Promise<Float32Array> {
+  const { changes, scale } = adapter;
   const values = new Float32Array(form.layout.length);
-  if (scale !== form.scale) throw refuse(`its scale (alpha / rank) is ${scale}, not ${form.scale}`);
+  if (!isSameScale(scale, form.scale))
+    throw refuse(`its scale (alpha / rank) is ${scale}, not ${form.scale}${ofRoot(adapter, form)}`);
   if (changes.size !== form.modules.length)
     throw refuse(`it changes ${changes.size} matrices, not ${form.modules.length}`);
   for (const { name, shape, data } of namedTensors(form.layout, values)) {
@@ -98,6 +100,16 @@ async function readValues(
     await readTensorInto(entry, data);
   }
   return values;
+}
+
+/** Compares with a tolerance, because a scale that is divided by a root has no exact decimal. */
+const isSameScale = (left: number, right: number): boolean => Math.abs(left - right) <= 1e-6 * Math.abs(right);
+
+/** The value of `lora.alpha` that gives the scale of an adapter with `use_rslora`. */
+function ofRoot({ isRootScaled, scale }: Adapter, { rank }: AdapterForm): string {
+  return isRootScaled
+    ? `, because it divides by the root of its rank (use_rslora). lora.alpha ${scale * rank} is the same`
+    : '';
 }
 
 function otherAdapter(dir: string, difference: string): BackboneError {
