@@ -262,6 +262,36 @@ describe('what is wrong with a configuration', () => {
       '"trainer_common.max_staleness" 1 (math-agent.yaml:3) is too small to sample ahead',
     ],
     [
+      'a level of the importance weight with TIS, which has tokens only',
+      'ajet:\n  trainer_common:\n    tis_cap: 2\n    rollout_is_level: sequence\n',
+      'conflict',
+      '"trainer_common.rollout_is_level" sequence (math-agent.yaml:4) has no effect with "trainer_common.tis_cap" 2, which truncates the weights of tokens. Set rollout_is_threshold in place of tis_cap, or remove rollout_is_level.',
+    ],
+    [
+      'a way to limit the importance weight without a limit',
+      'ajet:\n  trainer_common:\n    rollout_is_mode: truncate\n',
+      'conflict',
+      '"trainer_common.rollout_is_mode" truncate (math-agent.yaml:3) has no effect with "trainer_common.rollout_is_threshold" 0.',
+    ],
+    [
+      'limits of the importance weight that leave nothing',
+      'ajet:\n  trainer_common:\n    rollout_is_threshold: 1\n    rollout_is_threshold_lower: 1\n',
+      'conflict',
+      '"trainer_common.rollout_is_threshold_lower" 1 (math-agent.yaml:4) is not below "trainer_common.rollout_is_threshold" 1',
+    ],
+    [
+      'a constant length for another aggregation',
+      'ajet:\n  trainer_common:\n    loss_scale_factor: 100\n',
+      'conflict',
+      '"trainer_common.loss_scale_factor" 100 (math-agent.yaml:3) has no effect with "trainer_common.loss_agg_mode" token-mean.',
+    ],
+    [
+      'a punishment of every answer',
+      'ajet:\n  trainer_common:\n    overlong_buffer: { len: 257 }\n',
+      'conflict',
+      '"trainer_common.overlong_buffer.len" 257 (math-agent.yaml:3) is more than "rollout.max_response_length_in_one_turn" 256',
+    ],
+    [
       'replicas of a sampler that has none',
       'ajet:\n  backbone: torch\n  rollout:\n    num_replicas: 2\n',
       'conflict',

@@ -12,6 +12,7 @@ import {
   type Selected,
   withRate,
   checkKeepBest,
+  checkStopOnCollapse,
   checkStart,
   findRun,
   withTrainingRun,
@@ -46,6 +47,7 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
     isProbed ? probe : undefined,
   );
   checkKeepBest(given, evaluationTasks.length);
+  checkStopOnCollapse(given, evaluationTasks.length);
   const model = await prepare();
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
   const runDir = options.resume === false ? undefined : await findRun(given, options.resume);

@@ -12,7 +12,13 @@ export { createScheduleSource, type GroupSource } from './schedule/schedule-sour
 export type { Selected } from './schedule/select-by-difficulty.js';
 export { loadCheckpoint, type TrainingRun, type TrainingRunOptions, withTrainingRun } from './training-run.js';
 export { withRate } from './training/auto-rate.js';
-export { checkKeepBest, checkServedStart, checkStart, describePassN } from './training/check-start.js';
+export {
+  checkKeepBest,
+  checkServedStart,
+  checkStart,
+  checkStopOnCollapse,
+  describePassN,
+} from './training/check-start.js';
 export { EmptySteps } from './training/empty-steps.js';
 export { silenceOf, unawaitedIn } from './training/with-stall-notice.js';
 export { watchSteps, type WatchedSteps } from './training/watch-steps.js';

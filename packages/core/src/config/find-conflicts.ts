@@ -30,6 +30,7 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     ...problems,
     ...findOptimizerConflicts(config, locate),
     ...findCorrectionConflicts(config, locate),
+    ...findShapeConflicts(config, locate),
     ...findTruncationConflicts(config, locate),
     ...findReplicaConflicts(config, locate),
     ...findOrderConflicts(config, locate),
@@ -112,13 +113,24 @@ function findOptimizerConflicts(
   return messages.map((message) => ({ code: 'conflict', message }));
 }
 
-/** Finds two keys that limit the same weight, and a lower limit that has no effect alone. */
+/** Finds keys that limit the same weight, limits that leave nothing, and settings of a limit that is off. */
 function findCorrectionConflicts(
-  { trainer_common: { tis_cap: cap, rollout_is_threshold: upper, rollout_is_threshold_lower: lower } }: CommonYaml,
+  { trainer_common: trainer }: CommonYaml,
   locate: (key: string) => string,
 ): readonly Problem[] {
-  const shown = (key: string, value: number): string =>
+  const {
+    tis_cap: cap,
+    rollout_is_threshold: upper,
+    rollout_is_threshold_lower: lower,
+    rollout_is_level: level,
+    rollout_is_mode: mode,
+  } = trainer;
+  const shown = (key: string, value: number | string): string =>
     `"trainer_common.${key}" ${value} (${locate(`trainer_common.${key}`)})`;
+  const needsThreshold =
+    cap > 0
+      ? `"trainer_common.tis_cap" ${cap}, which truncates the weights of tokens. Set rollout_is_threshold in place of tis_cap`
+      : '"trainer_common.rollout_is_threshold" 0. Set rollout_is_threshold';
   const messages = [
     ...(cap > 0 && upper > 0
       ? [
@@ -128,6 +140,39 @@ function findCorrectionConflicts(
     ...(lower > 0 && upper === 0
       ? [
           `${shown('rollout_is_threshold_lower', lower)} has no effect without "trainer_common.rollout_is_threshold". Set rollout_is_threshold, or remove it.`,
+        ]
+      : []),
+    ...(level !== 'token' && upper === 0
+      ? [`${shown('rollout_is_level', level)} has no effect with ${needsThreshold}, or remove rollout_is_level.`]
+      : []),
+    ...(mode !== 'mask' && upper === 0 && cap === 0
+      ? [`${shown('rollout_is_mode', mode)} has no effect with ${needsThreshold}, or remove rollout_is_mode.`]
+      : []),
+    ...(upper > 0 && lower >= upper
+      ? [
+          `${shown('rollout_is_threshold_lower', lower)} is not below ${shown('rollout_is_threshold', upper)}, so hardly any token could be trained. Lower it.`,
+        ]
+      : []),
+  ];
+  return messages.map((message) => ({ code: 'conflict', message }));
+}
+
+/** Finds settings of the reward and of the aggregation that have no effect, or another one than their name says. */
+function findShapeConflicts(
+  { rollout, trainer_common: trainer }: CommonYaml,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  const { loss_agg_mode: aggregation, loss_scale_factor: length, overlong_buffer: overlong } = trainer;
+  const limit = rollout.max_response_length_in_one_turn;
+  const messages = [
+    ...(length !== null && aggregation !== 'seq-mean-token-sum-norm'
+      ? [
+          `"trainer_common.loss_scale_factor" ${length} (${locate('trainer_common.loss_scale_factor')}) has no effect with "trainer_common.loss_agg_mode" ${aggregation}. Remove it, or choose seq-mean-token-sum-norm.`,
+        ]
+      : []),
+    ...(overlong.len > limit
+      ? [
+          `"trainer_common.overlong_buffer.len" ${overlong.len} (${locate('trainer_common.overlong_buffer.len')}) is more than "rollout.max_response_length_in_one_turn" ${limit}, so every answer would cost something. Lower it to ${limit} or less.`,
         ]
       : []),
   ];

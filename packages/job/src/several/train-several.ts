@@ -3,7 +3,14 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError, ConfigError, toSnakeCase, type CommonConfig, type Task } from '@agentjet/core';
 import { collectTasks, noTrainingTasks, type JobInputs } from '@agentjet/inputs';
-import { checkKeepBest, checkStart, evaluatesAtAll, findRun, nothingCompleted } from '@agentjet/local-run';
+import {
+  checkKeepBest,
+  checkStopOnCollapse,
+  checkStart,
+  evaluatesAtAll,
+  findRun,
+  nothingCompleted,
+} from '@agentjet/local-run';
 import type { JobResult, PolicyResult } from '@agentjet/records';
 import { checkpointName } from '@agentjet/run-folder';
 import { SwarmClient, type RunResult } from '@agentjet/swarm-client';
@@ -26,6 +33,7 @@ export async function trainSeveral(given: CommonConfig, options: TrainJobOptions
   const config = { ...given, swarm: { ...given.swarm, order: 'drawn' as const } };
   const tasks = await readTasks(config, inputs);
   checkKeepBest(given, tasks.evaluation.length);
+  checkStopOnCollapse(given, tasks.evaluation.length);
   const run = options.resume === false ? undefined : await findRun(given, options.resume);
   const events = new TeamEvents(emit, { numTasks: tasks.training.length, numEvaluationTasks: tasks.evaluation.length });
   const fatal = new AbortController();

@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { testComposition } from '@agentjet/inputs/testing';
-import { checkKeepBest, checkServedStart, checkStart } from './check-start.js';
+import { checkKeepBest, checkServedStart, checkStart, checkStopOnCollapse } from './check-start.js';
 
 const load = (...overrides: readonly string[]) => testComposition.load(null, overrides) as CommonConfig;
 const credit = () => [];
@@ -75,11 +75,39 @@ it('refuses keep_best if nothing is evaluated', () => {
   expect(() => checkKeepBest(load(), 0)).not.toThrow();
 });
 
+it('refuses stop_on_collapse if no evaluation can show a collapse', () => {
+  const stop = 'trainer_common.stop_on_collapse=true';
+  expect(() => checkStopOnCollapse(load(stop), 10)).toThrow('"trainer_common.test_freq" is 0');
+  const evaluated = load(stop, 'trainer_common.test_freq=5');
+  expect(() => checkStopOnCollapse(evaluated, 0)).toThrow('there are no evaluation tasks');
+  expect(() => checkStopOnCollapse(evaluated, 10)).not.toThrow();
+  expect(() => checkStopOnCollapse(evaluated, undefined)).not.toThrow();
+  expect(() => checkStopOnCollapse(load(), 0)).not.toThrow();
+});
+
+it.each([
+  'loss_mode=gspo',
+  'use_kl_loss=true',
+  'algorithm.use_kl_in_reward=true',
+  'entropy_coeff=0.1',
+  'tis_cap=2',
+  'rollout_is_threshold=2',
+  'overlong_buffer.len=8',
+])('refuses trainer_common.%s if answers are imitated', (setting) => {
+  const parts = { algorithm: { name: 'sft', loss: 'sft', credit }, composition: testComposition as never } as const;
+  const config = load(`trainer_common.${setting}`);
+  const [key = ''] = setting.split('=');
+  for (const check of [checkStart, checkServedStart])
+    expect(() => check(config, parts)).toThrow(`"trainer_common.${key}" is`);
+  expect(checkStart(load(), parts)).toEqual([]);
+});
+
 const distill = { name: 'distill', needsTeacher: true, credit };
 
 it.each([
   [distill, [], '"teacher.model" is null'],
   [{ name: 'grpo', credit }, ['teacher.model=nano'], 'the algorithm "grpo" does not learn from a teacher'],
+  [{ name: 'grpo', credit }, ['teacher.base_url=http://x/v1'], 'so no teacher is asked'],
   [distill, ['teacher.model=nano', 'rollout.refill_groups=2'], '"rollout.refill_groups" is 2'],
 ])('refuses a teacher that is missing or has no effect', (algorithm, overrides, message) => {
   const parts = { algorithm, composition: testComposition as never };

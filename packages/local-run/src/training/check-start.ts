@@ -19,7 +19,11 @@ export type StartParts = {
 
 /** Throws ConfigError `conflict` if no episode could be trained. Returns notices for the user. */
 export function checkStart(config: CommonConfig, parts: StartParts): readonly string[] {
-  const [problem] = [...describeGroupSize(config, parts.algorithm), ...describeTeacher(config, parts.algorithm)];
+  const [problem] = [
+    ...describeGroupSize(config, parts.algorithm),
+    ...describeTeacher(config, parts.algorithm),
+    ...describeImitation(config, parts.algorithm),
+  ];
   if (problem !== undefined) throw new ConfigError('conflict', problem);
   return describeSettings(config, parts);
 }
@@ -29,7 +33,11 @@ export function checkStart(config: CommonConfig, parts: StartParts): readonly st
  * not refused but reported.
  */
 export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
-  const [problem] = [...describeServedConflicts(config), ...describeServedTeacher(config, parts.algorithm)];
+  const [problem] = [
+    ...describeServedConflicts(config),
+    ...describeServedTeacher(config, parts.algorithm),
+    ...describeImitation(config, parts.algorithm),
+  ];
   if (problem !== undefined) throw new ConfigError('conflict', problem);
   return [...describeGroupSize(config, parts.algorithm), ...describeSettings(config, parts)];
 }
@@ -66,11 +74,37 @@ function describeTeacher(
     return [
       `"teacher.model" is ${teacher.model}, and the algorithm "${name}" does not learn from a teacher. Set "trainer_common.algorithm.adv_estimator" to distill, or remove teacher.model.`,
     ];
+  if (teacher.model === null && teacher.baseUrl !== null)
+    return [
+      `"teacher.base_url" is ${teacher.baseUrl}, and "teacher.model" is null, so no teacher is asked. Set teacher.model to the name of the model at this server, or remove teacher.base_url.`,
+    ];
   if (isNeeded && rollout.refillGroups > 0)
     return [
       `"rollout.refill_groups" is ${rollout.refillGroups}, and a teacher also trains groups whose rewards are all equal. Set it to 0.`,
     ];
   return [];
+}
+
+/** Describes a term of the policy's loss that an algorithm which imitates its answers would ignore. */
+function describeImitation({ trainerCommon }: CommonConfig, { name, loss }: Algorithm): readonly string[] {
+  if (loss !== 'sft') return [];
+  const { algorithm, lossMode, overlongBuffer } = trainerCommon;
+  const ignored: readonly (readonly [key: string, isSet: boolean, off: string])[] = [
+    ['loss_mode', lossMode !== 'ppo', 'ppo'],
+    ['use_kl_loss', trainerCommon.useKlLoss, 'false'],
+    ['algorithm.use_kl_in_reward', algorithm.useKlInReward, 'false'],
+    ['entropy_coeff', trainerCommon.entropyCoeff > 0, '0'],
+    ['tis_cap', trainerCommon.tisCap > 0, '0'],
+    ['rollout_is_threshold', trainerCommon.rolloutIsThreshold > 0, '0'],
+    ['overlong_buffer.len', overlongBuffer.len > 0, '0'],
+  ];
+  return ignored.flatMap(([key, isSet, off]) =>
+    isSet
+      ? [
+          `"trainer_common.${key}" is set, and the algorithm "${name}" imitates answers, so it has no effect. Set it to ${off}, or choose another "trainer_common.algorithm.adv_estimator".`,
+        ]
+      : [],
+  );
 }
 
 /** Describes a setting that needs a teacher or the initial model, which swarms and runs of several policies lack. */
@@ -142,4 +176,18 @@ function noticeLengths({ data, rollout: { maxModelLen } }: CommonConfig): readon
     `A conversation may have ${maxModelLen} tokens (rollout.max_model_len), and a sample of more than ${limit} ends the run (data.max_prompt_length + data.max_response_length). ` +
       `Set rollout.max_model_len to ${limit}, raise the other two, or set data.overlong_sample_policy to drop_episode or truncate.`,
   ];
+}
+
+/**
+ * Throws ConfigError `conflict` if `stop_on_collapse` is true, but no evaluations show a collapse. `numTasks` is the
+ * number of evaluation tasks, if it is known.
+ */
+export function checkStopOnCollapse({ trainerCommon }: CommonConfig, numTasks: number | undefined): void {
+  const { stopOnCollapse, testFreq } = trainerCommon;
+  if (!stopOnCollapse || (testFreq > 0 && numTasks !== 0)) return;
+  const why =
+    testFreq === 0
+      ? '"trainer_common.test_freq" is 0, so that no evaluation is made between the steps. Set test_freq'
+      : 'there are no evaluation tasks. Name them in the section of the task reader';
+  throw new ConfigError('conflict', `"trainer_common.stop_on_collapse" is true, but ${why}, or set it to false.`);
 }

@@ -106,4 +106,21 @@ describe('what the trainer gets from the names of the YAML', () => {
       totalSteps: 60,
     });
   });
+
+  it.each([
+    [{ lrWarmupSteps: 12 }, '"trainer_common.optim.lr_warmup_steps" 12 leaves no step at the full rate'],
+    [{ lrWarmupStepsRatio: 1 }, '"trainer_common.optim.lr_warmup_steps_ratio" 1 leaves no step at the full rate'],
+    [
+      { lrSchedulerType: 'warmup_stable_decay', lrWsdDecaySteps: 13 },
+      '"trainer_common.optim.lr_wsd_decay_steps" 13 and a warm-up of 0 steps are more than the 12 optimizer steps',
+    ],
+    [
+      { lrSchedulerType: 'warmup_stable_decay', lrWsdDecaySteps: 8, lrWarmupSteps: 5 },
+      'and a warm-up of 5 steps are more than the 12 optimizer steps',
+    ],
+  ] as const)('a schedule that does not fit into the steps of the run is refused: %j', (optim, message) => {
+    const config = createConfig({ trainerCommon: { miniBatchNum: 2, optim } });
+    expect(() => toOptimizerOptions(config, 6)).toThrow(message);
+    expect(toOptimizerOptions(config, 0).totalSteps).toBe(0);
+  });
 });

@@ -1,4 +1,6 @@
 import {
+  ConfigError,
+  countOf,
   truncationOf,
   type Algorithm,
   type CommonConfig,
@@ -44,10 +46,16 @@ function correctionOf({
   return upper > 0 ? { correction: { level, mode, lower, upper } } : {};
 }
 
+/**
+ * Throws ConfigError `conflict` if warm-up and decay do not fit into the optimizer steps. `totalSteps` is 0 if the
+ * number of steps is unknown.
+ */
 export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: number): OptimizerOptions {
   const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
   const [beta1, beta2] = optim.betas;
   const numSteps = totalSteps * miniBatchNum * ppoEpochs;
+  const warmupSteps = optim.lrWarmupSteps || Math.floor(optim.lrWarmupStepsRatio * numSteps);
+  if (numSteps > 0) requireFullRate(optim, { numSteps, warmupSteps });
   return {
     // A run replaces `auto` by a rate for the size of its model. If the size is unknown, `auto` is the rate of the smallest models.
     learningRate: optim.lr === 'auto' ? smallestModelRate : optim.lr,
@@ -57,11 +65,30 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
     weightDecay: optim.weightDecay,
     maxGradNorm: optim.gradClip,
     schedule: optim.lrSchedulerType,
-    warmupSteps: optim.lrWarmupSteps || Math.floor(optim.lrWarmupStepsRatio * numSteps),
+    warmupSteps,
     totalSteps: numSteps,
     ...(optim.minLrRatio > 0 && { minRateShare: optim.minLrRatio }),
     ...(optim.lrWsdDecaySteps !== null && { decaySteps: optim.lrWsdDecaySteps }),
   };
+}
+
+/** Throws if no step would have the full rate, or if the rate had to fall before it has risen. */
+function requireFullRate(
+  { lrWarmupSteps, lrWarmupStepsRatio, lrWsdDecaySteps, lrSchedulerType }: CommonConfig['trainerCommon']['optim'],
+  { numSteps, warmupSteps }: { readonly numSteps: number; readonly warmupSteps: number },
+): void {
+  const [key, value] =
+    lrWarmupSteps > 0 ? ['lr_warmup_steps', lrWarmupSteps] : ['lr_warmup_steps_ratio', lrWarmupStepsRatio];
+  if (warmupSteps >= numSteps)
+    throw new ConfigError(
+      'conflict',
+      `"trainer_common.optim.${key}" ${value} leaves no step at the full rate: the run makes ${countOf(numSteps, 'optimizer step')}. Lower it, or train longer.`,
+    );
+  if (lrSchedulerType !== 'warmup_stable_decay' || warmupSteps + (lrWsdDecaySteps ?? 0) <= numSteps) return;
+  throw new ConfigError(
+    'conflict',
+    `"trainer_common.optim.lr_wsd_decay_steps" ${lrWsdDecaySteps} and a warm-up of ${countOf(warmupSteps, 'step')} are more than the ${countOf(numSteps, 'optimizer step')} of the run. Lower one of them, or train longer.`,
+  );
 }
 
 type Settings = Pick<

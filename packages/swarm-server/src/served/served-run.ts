@@ -13,7 +13,7 @@ import {
   newLedgerOf,
 } from '@agentjet/run-folder';
 import { loadServedInputs, type ServedInputs, hashCode } from '@agentjet/inputs';
-import { withRate, checkKeepBest, checkServedStart, openFolderAgain, recordChanges } from '@agentjet/local-run';
+import { withRate, checkKeepBest, checkServedStart, checkStopOnCollapse, openFolderAgain, recordChanges } from '@agentjet/local-run';
 import {
   loadModelTokenizer,
   preparePolicies,
@@ -136,6 +136,7 @@ async function prepare(
     const own = await loadServedInputs({ config, composition });
     requireTrainable(own.config);
     checkKeepBest(own.config, undefined);
+    checkStopOnCollapse(own.config, undefined);
     const { onNotice } = options;
     for (const message of checkServedStart(own.config, own.inputs))
       noticeOf({ name }, policies.length, { onNotice })(message);

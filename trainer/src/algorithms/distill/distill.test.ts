@@ -144,6 +144,7 @@ describe('a teacher', () => {
 });
 
 describe('distill', () => {
+  const openConfig = (len = 0) => ({ teacher: { model: 'nano' }, trainerCommon: { overlongBuffer: { len } } });
   const scored = {
     ...sampleOf([1, 2, 3, 4], 3),
     logprobs: Float32Array.of(0, -1, -0.5, -2),
@@ -185,10 +186,19 @@ describe('distill', () => {
 
   it('takes divergence, weight and limits from its settings', async () => {
     const section = { klPenaltyCoef: 2, beta: 0, rewardCoef: 0, advClipMin: -0.5, advClipMax: 5 };
-    const algorithm = await distill.open(section, { config: { teacher: { model: 'nano' } } as never });
+    const algorithm = await distill.open(section, { config: openConfig() as never });
     const [first] = algorithm.credit(toGroup([scored]));
     expect(first?.advantages[1]).toBeCloseTo(2 * (Math.exp(0.75) - 1), 6);
     expect(first?.advantages[2]).toBe(-1);
+  });
+
+  it.each([
+    [{ klPenaltyCoef: 0 }, 0, 'neither the teacher nor the rewards teach anything'],
+    [{}, 8, '"trainer_common.overlong_buffer.len" is 8, which changes rewards'],
+  ])('refuses %j with a buffer of %d tokens', async (change, len, message) => {
+    const section = { klPenaltyCoef: 1, beta: 1, rewardCoef: 0, advClipMin: null, advClipMax: null, ...change };
+    const open = async (): Promise<unknown> => distill.open(section, { config: openConfig(len) as never });
+    await expect(open()).rejects.toThrow(message);
   });
 
   it('adds the advantages of the rewards with their weight', () => {

@@ -27,6 +27,7 @@ export const distill = defineAlgorithm({
   }),
   async open({ klPenaltyCoef, beta, rewardCoef, advClipMin, advClipMax }, parts) {
     requireTeacher(parts.config.teacher.model);
+    requireEffect({ klPenaltyCoef, rewardCoef }, parts.config.trainerCommon.overlongBuffer.len);
     const { createDistill } = await import('./distill.js');
     const algorithm = rewardCoef === 0 ? undefined : await openEntry('algorithms', grpo, parts.config, parts);
     return createDistill({
@@ -44,5 +45,22 @@ function requireTeacher(model: string | null): void {
   throw new ConfigError(
     'conflict',
     '"trainer_common.algorithm.adv_estimator" is distill, which learns from a teacher, and "teacher.model" is null. Set teacher.model to a model with the vocabulary of model.path.',
+  );
+}
+
+type Weights = { readonly klPenaltyCoef: number; readonly rewardCoef: number };
+
+/** Throws if nothing is learned, or if rewards are changed that have no effect. */
+function requireEffect({ klPenaltyCoef, rewardCoef }: Weights, overlongBuffer: number): void {
+  const coefficient = '"trainer_common.algorithm.distill.reward_coef"';
+  if (rewardCoef === 0 && klPenaltyCoef === 0)
+    throw new ConfigError(
+      'conflict',
+      `"trainer_common.algorithm.distill.kl_penalty_coef" and ${coefficient} are 0, so neither the teacher nor the rewards teach anything. Raise one of them.`,
+    );
+  if (rewardCoef > 0 || overlongBuffer === 0) return;
+  throw new ConfigError(
+    'conflict',
+    `"trainer_common.overlong_buffer.len" is ${overlongBuffer}, which changes rewards, and ${coefficient} is 0, so that rewards have no effect. Raise reward_coef, or set overlong_buffer.len to 0.`,
   );
 }
