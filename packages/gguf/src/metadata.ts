@@ -15,8 +15,15 @@ export function textAt({ file, metadata }: GgufFile, key: string): string | unde
 
 export function numberAt({ file, metadata }: GgufFile, key: string): number | undefined {
   const value = metadata.get(key);
-  if (value === undefined || typeof value === 'number') return value;
+  if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value;
   throw badFile(file, `its ${key} is ${show(value)}, not a number`);
+}
+
+/** Throws if the value is not above 0. */
+export function positiveAt(gguf: GgufFile, key: string): number | undefined {
+  const value = numberAt(gguf, key);
+  if (value === undefined || value > 0) return value;
+  throw badFile(gguf.file, `its ${key} is ${value}, not a number above 0`);
 }
 
 /** Throws if the key is missing or its value is not a positive whole number. */

@@ -166,7 +166,89 @@ describe('the folder', () => {
   });
 });
 
+/** Returns the position after a name in the header and `more` bytes. */
+const after = (bytes: Buffer, name: string, more: number): number => bytes.indexOf(name) + name.length + more;
+
+/** Inserts a number into the metadata, and a text that keeps the alignment of the tensors. */
+function withNumber(bytes: Buffer, key: string, value: number): Buffer {
+  const text = (content: string): Buffer => {
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(content.length));
+    return Buffer.concat([length, Buffer.from(content)]);
+  };
+  const number = Buffer.alloc(8);
+  number.writeUInt32LE(6);
+  number.writeFloatLE(value, 4);
+  const added = Buffer.concat([text(key), number, text('x.filler'), Buffer.of(8, 0, 0, 0)]);
+  const filler = text('x'.repeat(32 - ((added.length + 8) % 32)));
+  const head = Buffer.from(bytes.subarray(0, 24));
+  head.writeBigUInt64LE(head.readBigUInt64LE(16) + 2n, 16);
+  return Buffer.concat([head, added, filler, bytes.subarray(24)]);
+}
+
+it('a factor of the positions without a type is linear, as llama.cpp reads it, and a factor of 0 is none', async () => {
+  const configOf = async (bytes: Buffer): Promise<unknown> => {
+    const { dir } = await openGguf(write('positions.gguf', bytes), { cacheDir });
+    return JSON.parse(readFileSync(path.join(dir, 'config.json'), 'utf8'));
+  };
+  const linear = { rope_scaling: { rope_type: 'linear', factor: 4 } };
+  expect(await configOf(withNumber(fixture('llama.gguf'), 'llama.rope.scaling.factor', 4))).toMatchObject(linear);
+  expect(await configOf(withNumber(fixture('llama.gguf'), 'llama.rope.scale_linear', 4))).toMatchObject(linear);
+  const none = await configOf(withNumber(fixture('llama.gguf'), 'llama.rope.scaling.factor', 0));
+  expect(none).not.toHaveProperty('rope_scaling');
+});
+
+it('ids of special tokens that do not exist are left out', async () => {
+  const bytes = fixture('llama.gguf');
+  const key = 'tokenizer.ggml.eot_token_id';
+  bytes.write(key, bytes.indexOf('tokenizer.ggml.bos_token_id'));
+  bytes.writeUInt32LE(2 ** 32 - 1, after(bytes, key, 4));
+  const { dir } = await openGguf(write('none.gguf', bytes), { cacheDir });
+  const generation: unknown = JSON.parse(readFileSync(path.join(dir, 'generation_config.json'), 'utf8'));
+  expect(generation).toEqual({ eos_token_id: [261], pad_token_id: 261 });
+});
+
 describe('a bad file is refused by name', () => {
+  it('with more layers than tensors, before it takes the memory of their names', async () => {
+    const bytes = fixture('llama.gguf');
+    bytes.writeUInt32LE(2 ** 31, after(bytes, 'llama.block_count', 4));
+    expect(await refusal(write('layers.gguf', bytes))).toContain(
+      'its llama.block_count is 2147483648, but it has 20 tensors',
+    );
+  });
+
+  it('with a metadata key twice', async () => {
+    const bytes = fixture('llama.gguf');
+    bytes.write('llama.context_length', bytes.indexOf('llama.rope.freq_base'));
+    expect(await refusal(write('twice.gguf', bytes))).toContain('it has the metadata key "llama.context_length" twice');
+  });
+
+  it.each([
+    ['llama.rope.freq_base', Number.NaN, 'NaN, not a number'],
+    ['llama.rope.freq_base', 0, '0, not a number above 0'],
+    ['llama.attention.layer_norm_rms_epsilon', -1, '-1, not a number above 0'],
+  ])('with %s %d', async (key, value, message) => {
+    const bytes = fixture('llama.gguf');
+    bytes.writeFloatLE(value, after(bytes, key, 4));
+    expect(await refusal(write('number.gguf', bytes))).toContain(`its ${key} is ${message}`);
+  });
+
+  it('with fewer embeddings than tokens', async () => {
+    const bytes = fixture('llama.gguf');
+    bytes.writeBigUInt64LE(200n, after(bytes, 'token_embd.weight', 4 + 8));
+    expect(await refusal(write('rows.gguf', bytes))).toContain(
+      'its tokenizer has 264 tokens, but "token_embd.weight" has 200 rows',
+    );
+  });
+
+  it('with two tensors in one place', async () => {
+    const bytes = fixture('llama.gguf');
+    bytes.writeBigUInt64LE(0n, after(bytes, 'blk.0.attn_norm.weight', 4 + 8 + 4));
+    expect(await refusal(write('place.gguf', bytes))).toMatch(
+      /it is damaged: tensors ".*(token_embd|attn_norm)\.weight" and ".*(token_embd|attn_norm)\.weight" have the same bytes/,
+    );
+  });
+
   it.each([3, 4, 20, 500, 5000, 20_000, 56_000])('cut to %i bytes', async (length) => {
     const whole = fixture('llama.gguf');
     expect(length).toBeLessThan(whole.length);
@@ -174,6 +256,12 @@ describe('a bad file is refused by name', () => {
       /^BackboneError: Cannot read FILE: it is truncated: .* Copy or download it again\.$/,
     );
     expect(() => foldersOf(cacheDir)).toThrow('ENOENT');
+  });
+
+  it('of version 0, which is not big-endian', async () => {
+    const bytes = fixture('llama.gguf');
+    bytes.writeUInt32LE(0, 4);
+    expect(await refusal(write('zero.gguf', bytes))).toContain('it has GGUF version 0');
   });
 
   it('without the magic word', async () => {

@@ -73,7 +73,11 @@ function parseHeader(file: string, cursor: HeaderCursor): GgufFile {
   const numTensors = cursor.uint64();
   const numKeys = cursor.uint64();
   const metadata = new Map<string, GgufValue>();
-  for (let index = 0; index < numKeys; index++) metadata.set(cursor.string(), cursor.value(cursor.uint32()));
+  for (let index = 0; index < numKeys; index++) {
+    const key = cursor.string();
+    if (metadata.has(key)) throw new NotGguf(`it has the metadata key "${key}" twice`);
+    metadata.set(key, cursor.value(cursor.uint32()));
+  }
   refuseShards(file, metadata);
   const alignment = alignmentOf(metadata);
   const described = readDescriptions(cursor, numTensors);
@@ -98,7 +102,7 @@ function checkMagic(word: number): void {
 
 function checkVersion(version: number): void {
   if (version === 2 || version === 3) return;
-  if ((version & 0xffff) === 0)
+  if (version !== 0 && (version & 0xffff) === 0)
     throw new NotGguf(
       'it is a big-endian GGUF file; only little-endian ones are read. Convert it with gguf-convert-endian',
     );
@@ -141,10 +145,17 @@ export function numValuesOf({ shape }: Pick<GgufTensor, 'shape'>): number {
 
 /** The size of an unsupported type is unknown, so only the position of the tensor's first byte is checked. */
 function checkSize({ file, tensors }: GgufFile, size: number): void {
-  for (const { name, shape, typeId, start } of tensors.values()) {
+  let previous = { name: '', end: 0 };
+  for (const { name, shape, typeId, start } of [...tensors.values()].sort((left, right) => left.start - right.start)) {
     const type = findTensorType(typeId);
     const end = start + (type === undefined ? 0 : (numValuesOf({ shape }) / type.blockValues) * type.blockBytes);
-    if (end <= size) continue;
-    throw badFile(file, `it is truncated: tensor "${name}" ends at byte ${end} of ${size}. Copy or download it again`);
+    if (end > size)
+      throw badFile(
+        file,
+        `it is truncated: tensor "${name}" ends at byte ${end} of ${size}. Copy or download it again`,
+      );
+    if (start < previous.end)
+      throw badFile(file, `it is damaged: tensors "${previous.name}" and "${name}" have the same bytes`);
+    previous = { name, end };
   }
 }

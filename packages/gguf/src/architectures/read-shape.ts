@@ -1,6 +1,6 @@
 import { BackboneError } from '@agentjet/core';
 import { badFile } from '@agentjet/trainer/model-files';
-import { countAt, numberAt, shortestFloat32, textAt } from '../metadata.js';
+import { countAt, numberAt, positiveAt, shortestFloat32, textAt } from '../metadata.js';
 import type { GgufFile } from '../read-gguf.js';
 import type { Architecture } from './architecture.js';
 import { architectures } from './registrations.js';
@@ -49,7 +49,7 @@ export function readShape(gguf: GgufFile): GgufShape {
   if (!Number.isInteger(headDim / 2)) throw badFile(gguf.file, `its heads have ${headDim} values, not an even number`);
   return {
     architecture,
-    numLayers: countAt(gguf, key('block_count')),
+    numLayers: countLayers(gguf, key('block_count')),
     hiddenSize,
     intermediateSize: countAt(gguf, key('feed_forward_length')),
     numHeads,
@@ -58,9 +58,16 @@ export function readShape(gguf: GgufFile): GgufShape {
       : numHeads,
     headDim,
     contextLength: countAt(gguf, key('context_length')),
-    theta: shortestFloat32(numberAt(gguf, key('rope.freq_base')) ?? 10_000),
-    rmsNormEpsilon: shortestFloat32(numberAt(gguf, key('attention.layer_norm_rms_epsilon')) ?? 1e-5),
+    theta: shortestFloat32(positiveAt(gguf, key('rope.freq_base')) ?? 10_000),
+    rmsNormEpsilon: shortestFloat32(positiveAt(gguf, key('attention.layer_norm_rms_epsilon')) ?? 1e-5),
   };
+}
+
+/** Each layer has tensors, so a count above theirs is wrong. It would take the memory of as many names. */
+function countLayers(gguf: GgufFile, key: string): number {
+  const count = countAt(gguf, key);
+  if (count <= gguf.tensors.size) return count;
+  throw badFile(gguf.file, `its ${key} is ${count}, but it has ${gguf.tensors.size} tensors`);
 }
 
 function readArchitecture(gguf: GgufFile): Architecture {

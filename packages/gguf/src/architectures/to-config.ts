@@ -1,6 +1,7 @@
 import { BackboneError, type JsonObject } from '@agentjet/core';
 import { numberAt, shortestFloat32, textAt } from '../metadata.js';
 import type { GgufFile } from '../read-gguf.js';
+import { findTokenId } from '../tokenizer/token-ids.js';
 import { findLlama3Scaling } from './llama3-frequencies.js';
 import type { GgufShape } from './read-shape.js';
 import { embeddingTensor, frequencyTensor } from './tensor-names.js';
@@ -20,7 +21,7 @@ export type ConfigParts = {
  */
 export function toConfig(gguf: GgufFile, { shape, isTied, frequencyFactors, dtype }: ConfigParts): JsonObject {
   const { architecture } = shape;
-  const token = (name: string): number | null => numberAt(gguf, `tokenizer.ggml.${name}_token_id`) ?? null;
+  const token = (name: string): number | null => findTokenId(gguf, name) ?? null;
   return {
     architectures: [architecture.className],
     model_type: architecture.name,
@@ -47,15 +48,16 @@ export function toConfig(gguf: GgufFile, { shape, isTied, frequencyFactors, dtyp
   };
 }
 
+/** Older files have a factor without a type, which is then linear. A factor of 0 means that there is none. */
 function toRopeScaling(
   gguf: GgufFile,
   { shape, frequencyFactors }: Pick<ConfigParts, 'shape' | 'frequencyFactors'>,
 ): JsonObject {
   if (frequencyFactors !== undefined) return toLlama3(gguf, { shape, frequencyFactors });
   const key = `${shape.architecture.name}.rope.scaling`;
-  const type = textAt(gguf, `${key}.type`) ?? 'none';
-  const factor = numberAt(gguf, `${key}.factor`);
-  if (type === 'none' || factor === undefined || factor === 1) return {};
+  const type = textAt(gguf, `${key}.type`) ?? 'linear';
+  const factor = numberAt(gguf, `${key}.factor`) ?? numberAt(gguf, `${shape.architecture.name}.rope.scale_linear`) ?? 0;
+  if (type === 'none' || factor === 0 || factor === 1) return {};
   const original = numberAt(gguf, `${key}.original_context_length`);
   return {
     rope_scaling: {

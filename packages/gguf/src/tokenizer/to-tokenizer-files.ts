@@ -2,6 +2,8 @@ import { BackboneError, type JsonObject } from '@agentjet/core';
 import { badFile } from '@agentjet/trainer/model-files';
 import { flagAt, numberAt, numbersAt, textAt, textsAt } from '../metadata.js';
 import type { GgufFile } from '../read-gguf.js';
+import { embeddingTensor } from '../architectures/tensor-names.js';
+import { findTokenId } from './token-ids.js';
 import { preTokenizers, type GgufPreTokenizer } from './pre-tokenizers.js';
 
 /** The tokenizer files of a model folder, by name. */
@@ -72,6 +74,9 @@ function readVocabulary(gguf: GgufFile, { ignoresMerges }: GgufPreTokenizer): Vo
       gguf.file,
       `its tokenizer has ${tokens.length} tokens, ${kinds.length} kinds of them and ${merges?.length ?? 'no'} merges`,
     );
+  const numRows = gguf.tensors.get(embeddingTensor)?.shape[0] ?? tokens.length;
+  if (numRows < tokens.length)
+    throw badFile(gguf.file, `its tokenizer has ${tokens.length} tokens, but "${embeddingTensor}" has ${numRows} rows`);
   const broken = merges.find((merge) => !merge.includes(' ', 1));
   if (broken !== undefined) throw badFile(gguf.file, `its merge ${JSON.stringify(broken)} does not name two tokens`);
   const idAt = (name: string): number | undefined => {
@@ -162,8 +167,8 @@ function toTokenizerConfig(gguf: GgufFile, vocabulary: Vocabulary, contextLength
     add_prefix_space: false,
     bos_token: tokenOf(bos),
     eos_token: tokenOf(eos),
-    pad_token: tokenOf(numberAt(gguf, 'tokenizer.ggml.padding_token_id') ?? eos),
-    unk_token: tokenOf(numberAt(gguf, 'tokenizer.ggml.unknown_token_id')),
+    pad_token: tokenOf(findTokenId(gguf, 'padding') ?? eos),
+    unk_token: tokenOf(findTokenId(gguf, 'unknown')),
     model_max_length: contextLength,
     clean_up_tokenization_spaces: false,
     ...(template === undefined ? {} : { chat_template: template }),
@@ -171,8 +176,8 @@ function toTokenizerConfig(gguf: GgufFile, vocabulary: Vocabulary, contextLength
 }
 
 function toGenerationConfig(gguf: GgufFile, { bos, eos }: Vocabulary): JsonObject {
-  const ends = [eos, numberAt(gguf, 'tokenizer.ggml.eot_token_id')].filter((id) => id !== undefined);
-  const padding = numberAt(gguf, 'tokenizer.ggml.padding_token_id') ?? eos;
+  const ends = [eos, findTokenId(gguf, 'eot')].filter((id) => id !== undefined);
+  const padding = findTokenId(gguf, 'padding') ?? eos;
   return {
     ...(bos === undefined ? {} : { bos_token_id: bos }),
     ...(ends.length === 0 ? {} : { eos_token_id: [...new Set(ends)] }),

@@ -153,6 +153,22 @@ describe('it refuses, and writes nothing', () => {
     expect(await refusal(endless)).toContain('does not say which token ends an answer');
   });
 
+  it.each([
+    ['f16', 1e5, 'which float16 cannot hold. Export with --type q8_0'],
+    ['q8_0', 1e8, 'which Q8_0 cannot hold. Export a folder instead'],
+    ['f16', 1e8, 'which float16 cannot hold. Export a folder instead'],
+  ] as const)('to write as %s the number %d', async (type, value, message) => {
+    const dir = changedFolder(modelDir, {});
+    const entry = (await readModelFolder(dir)).tensors.get('model.layers.0.self_attn.o_proj.weight');
+    if (entry === undefined) throw new Error('The model has no such tensor.');
+    const bytes = readFileSync(entry.file);
+    bytes.writeFloatLE(value, entry.start);
+    writeFileSync(entry.file, bytes);
+    await expect(exportGguf(dir, path.join(root, 'large.gguf'), { type })).rejects.toThrow(
+      `self_attn.o_proj.weight" holds ${value}, ${message}`,
+    );
+  });
+
   it('a file that is there', async () => {
     writeFileSync(path.join(root, 'here.gguf'), 'mine');
     expect(await refusal(modelDir, 'here.gguf')).toContain('here.gguf is there already. Name a new file.');

@@ -64,11 +64,22 @@ function toPairs(values: Float32Array, { numRows, heads }: Rows): Float32Array {
   return paired;
 }
 
-function checkRange({ file, name }: TensorEntry, written: WrittenType, values: Float32Array): void {
-  const isRight = (value: number): boolean =>
-    written === float16Type ? Math.abs(value) <= largestFloat16 : Number.isFinite(value);
-  const wrong = values.find((value) => !isRight(value));
+/** The largest values of the types. A block of Q8_0 has a float16 scale, and its values are at most 127 times the scale. */
+const largest = new Map([
+  [float16Type, largestFloat16],
+  [q80Type, largestFloat16 * 127],
+]);
+
+function checkRange(entry: TensorEntry, written: WrittenType, values: Float32Array): void {
+  const most = largest.get(written) ?? Number.MAX_VALUE;
+  const wrong = values.find((value) => !(Math.abs(value) <= most));
   if (wrong === undefined) return;
-  const why = Number.isFinite(wrong) ? 'which float16 cannot hold. Export with --type q8_0' : 'which is not finite';
-  throw badFile(file, `tensor "${name}" holds ${wrong}, ${why}`);
+  throw badFile(entry.file, `tensor "${entry.name}" holds ${wrong}, ${describeWrong(entry, written, wrong)}`);
+}
+
+function describeWrong(entry: TensorEntry, written: WrittenType, value: number): string {
+  if (!Number.isFinite(value)) return 'which is not finite';
+  const isHeldByQ80 = typeFor(entry, 'q8_0') === q80Type && Math.abs(value) <= largestFloat16 * 127;
+  const repair = isHeldByQ80 ? 'Export with --type q8_0' : 'Export a folder instead';
+  return `which ${written === float16Type ? 'float16' : 'Q8_0'} cannot hold. ${repair}`;
 }
