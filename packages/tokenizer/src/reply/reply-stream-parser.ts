@@ -4,7 +4,7 @@ import { createReasoningSection, createReplyStart } from './reasoning-section.js
 import { createReplyBuilder, type ReplyBuilder } from './reply-builder.js';
 import type { ReplyFormat, UnreadForm } from './reply-format.js';
 import type { ReplySection } from './reply-section.js';
-import { createUntaggedSection, readUntaggedCalls } from './untagged-calls.js';
+import { createUntaggedSection, readUntaggedCalls, triesToCall } from './untagged-calls.js';
 
 /** The facts about a request that decide how tool calls in its reply are parsed. */
 export type ReplyReading = {
@@ -32,7 +32,8 @@ function countUnread(reply: ParsedReply, { tools = [], unread }: ReplyReading): 
   const { mark = '' } = unread ?? {};
   if (mark !== '' && reply.content.includes(mark)) return { ...reply, malformedToolCalls: 1 };
   const untagged = readUntaggedCalls(reply.content, tools)?.length ?? 0;
-  return untagged === 0 ? reply : { ...reply, untaggedToolCalls: untagged };
+  if (untagged > 0) return { ...reply, untaggedToolCalls: untagged };
+  return triesToCall(reply.content, tools) ? { ...reply, malformedToolCalls: 1 } : reply;
 }
 
 export function createReplyStreamParser(

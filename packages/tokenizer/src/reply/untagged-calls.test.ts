@@ -108,3 +108,35 @@ describe('strict', () => {
     expect(open('strict').parse(text, { tools }).untaggedToolCalls).toBeUndefined();
   });
 });
+
+describe('a call that nothing reads', () => {
+  const call = '<function=get_time>\n<parameter=city>\nParis\n</parameter>\n</function>';
+  it.each([
+    ['chatml', `${weather}\n</tool_call>`],
+    ['chatml', '{"name": "get_weather", "arguments": "{\\"city\\": \\"Paris\\"}"}'],
+    ['chatml', '```json\n{"name": "get_weather"}\n```'],
+    ['chatml', '{"type": "function", "function": {"name": "get_weather", "arguments": {}}}'],
+    ['chatml', call],
+    ['qwen3', `[TOOL_CALLS][${weather}, x]`],
+    ['plain', `${call}\n</tool_call>`],
+    ['llama3', `<tool_call>\n${weather}\n</tool_call>`],
+  ] as const)('of %s is counted: %j', (family, text) => {
+    for (const setting of ['strict', 'lenient'] as const)
+      expect(open(setting, family).parse(text, { tools })).toMatchObject({ content: text, malformedToolCalls: 1 });
+  });
+
+  it('of a Qwen3-Coder that leaves out the first tag is counted', () => {
+    const { template } = createChatTokenizer(createChatTokenizerFiles('qwen3_coder'));
+    expect(template.parse(`${call}\n</tool_call>`, { tools }).malformedToolCalls).toBe(1);
+    expect(template.parse(call, { tools }).malformedToolCalls).toBe(1);
+  });
+
+  it.each(['{"name": "Paris"}', 'Use <function=other> here.', '{"function": "sum"}', 'It rains.'])(
+    'is not an answer such as %j',
+    (text) => expect(open('strict').parse(text, { tools }).malformedToolCalls).toBe(0),
+  );
+
+  it('is not counted in a request without tools', () => {
+    expect(open('strict', 'llama3').parse('<tool_call>').malformedToolCalls).toBe(0);
+  });
+});

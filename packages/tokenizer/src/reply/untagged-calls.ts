@@ -1,4 +1,4 @@
-import type { ToolSpec } from '@agentjet/core';
+import { isJsonObject, parseJsonObject, type ToolSpec } from '@agentjet/core';
 import { isMoreThanSpace } from './hold-back.js';
 import { findObjectEnd, readCall, type WrittenCall } from './json-call.js';
 import type { ReplyBuilder } from './reply-builder.js';
@@ -17,13 +17,34 @@ const argumentKeys = ['arguments', 'parameters'];
  * `tools`.
  */
 export function readUntaggedCalls(text: string, tools: readonly ToolSpec[]): readonly WrittenCall[] | undefined {
-  const whole = text.trim();
-  const [, fenced = whole] = /^```[\w-]*[ \t]*\r?\n([^]*?)\r?\n?[ \t]*```$/.exec(whole) ?? [];
-  const body = fenced.trim();
+  const body = withoutFence(text);
   const isList = body.startsWith('[') && body.endsWith(']');
   const calls = readEach(isList ? body.slice(1, -1).trim() : body, isList ? /^\s*,\s*/ : /^\s*[,;]?\s*/);
   const names = new Set(tools.map(({ name }) => name));
   return calls !== undefined && calls.length > 0 && calls.every(({ name }) => names.has(name)) ? calls : undefined;
+}
+
+/** Returns the text without the fence that may be around all of it. */
+function withoutFence(text: string): string {
+  const whole = text.trim();
+  const [, fenced = whole] = /^```[\w-]*[ \t]*\r?\n([^]*?)\r?\n?[ \t]*```$/.exec(whole) ?? [];
+  return fenced.trim();
+}
+
+/** Marks of calls in the forms that models write. They show a call if no family reads them. */
+const marks = ['<tool_call>', '</tool_call>', '[TOOL_CALLS]', '<|python_tag|>'];
+
+/**
+ * Returns whether an answer without a readable call tries to call one of these tools: it has a mark of a call, a
+ * function in the XML of Qwen3-Coder, or it is one JSON object that names a tool and has no readable arguments.
+ */
+export function triesToCall(text: string, tools: readonly ToolSpec[]): boolean {
+  if (marks.some((mark) => text.includes(mark))) return true;
+  const names = new Set(tools.map(({ name }) => name));
+  if ([...text.matchAll(/<function=([^<>\s]+)>/g)].some(([, name = '']) => names.has(name))) return true;
+  const { name, function: called } = parseJsonObject(withoutFence(text)) ?? {};
+  const named = isJsonObject(called) ? called['name'] : (called ?? name);
+  return typeof named === 'string' && names.has(named);
 }
 
 function readEach(text: string, separator: RegExp): readonly WrittenCall[] | undefined {
