@@ -91,6 +91,7 @@ it('counts neither outages as failures nor failures as successes, and takes name
   expect(second?.temperature).toBe(0.5);
   expect(Object.keys(first?.groups_that_train ?? {})).toEqual(['2', '4', '8', '16']);
   expect(stderr).toMatch(/episodes failed. The first error: .*the agent is broken/);
+  expect(stderr).toMatch(/^next: ajet --conf job\.yaml .*rollout\.num_repeat=\d+/m);
 });
 
 it('prints what is known after Ctrl-C', async () => {

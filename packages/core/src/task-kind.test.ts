@@ -8,3 +8,8 @@ it('the kind of a task is a short value of its metadata', () => {
   );
   expect(kinds).toEqual(['sum', '3', 'false', undefined, undefined, undefined, undefined, undefined]);
 });
+
+it('is one line without control characters', () => {
+  expect(kindOf({ metadata: { kind: ' a\n\u001b[2Jb\u0000 ' } }, 'kind')).toBe('a [2Jb');
+  expect(kindOf({ metadata: { kind: '\u0007\n' } }, 'kind')).toBeUndefined();
+});

@@ -45,7 +45,7 @@ const rloo = defineAlgorithm({
 
 /**
  * Hu et al. 2025, "REINFORCE++", use no baseline of the group and normalise advantages over the batch. Their KL penalty
- * in the reward has no key here.
+ * in the reward is `use_kl_in_reward`. It opens the initial model a second time, so the preset leaves it off.
  */
 const reinforcePlusPlus = defineAlgorithm({
   name: 'reinforce_plus_plus',
@@ -60,7 +60,8 @@ const reinforcePlusPlus = defineAlgorithm({
 
 /**
  * Yu et al. 2025, "DAPO", raise the upper clip limit, weigh all tokens equally, use no KL penalty, and replace groups
- * whose rewards are all equal. Their punishment of long answers has no key here.
+ * whose rewards are all equal. Their treatment of long answers is `mask_truncated_completions` and `overlong_buffer`.
+ * Both depend on the limits of answers, so the preset leaves them off.
  */
 const dapo = defineAlgorithm({
   name: 'dapo',

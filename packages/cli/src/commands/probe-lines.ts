@@ -1,14 +1,21 @@
 import { formatBytes, formatSeconds, quoteForShell, snakeKeys, type JsonObject } from '@agentjet/core';
 import type { ProbeReport, Rate, TemperatureReport } from 'agentjet';
 
+/** What the user gave to the probe, and would give to the run. */
+export type ProbedJob = {
+  readonly conf: string;
+  readonly backbone?: string | undefined;
+  readonly overrides: readonly string[];
+};
+
 /** The lines of a probe for people. */
-export function describeProbe(report: ProbeReport, file: string): readonly string[] {
+export function describeProbe(report: ProbeReport, job: ProbedJob): readonly string[] {
   return [
     describeProbed(report),
     ...describeRates(report),
     ...describeLengths(report),
     ...describeStep(report),
-    ...describeSettings(report, file),
+    ...describeSettings(report, job),
     ...report.advice.map((advice) => `- ${advice}`),
   ];
 }
@@ -72,19 +79,36 @@ function describeStep({ step }: ProbeReport): readonly string[] {
   ];
 }
 
-function describeSettings({ settings, expected, isInterrupted }: ProbeReport, file: string): readonly string[] {
+/** Returns whether an episode completed, so that the probe says something about the model. */
+export const hasCompleted = ({ temperatures }: ProbeReport): boolean =>
+  temperatures.some(({ episodes, failedEpisodes }) => episodes > failedEpisodes);
+
+function describeSettings(report: ProbeReport, job: ProbedJob): readonly string[] {
+  const { settings, expected, isInterrupted } = report;
   if (expected === null) return [];
   const changed = settings.filter(({ isKept }) => !isKept);
   const lines = settings.map(
     ({ key, value, isKept, reason }) => `  ${key}=${value}  ${isKept ? 'kept: ' : ''}${reason}`,
   );
-  const command = ['ajet --conf', quoteForShell(file), ...changed.map(({ key, value }) => `${key}=${value}`)].join(' ');
   return [
     'settings:',
     ...lines,
     `groups that train with these settings: ${show(expected)}`,
-    ...(isInterrupted ? [] : [`next: ${command}`]),
+    ...(isInterrupted || !hasCompleted(report) ? [] : [`next: ${commandOf(job, changed)}`]),
   ];
+}
+
+/** The command of a run with these settings. A changed setting takes the place of the one that the user gave. */
+function commandOf({ conf, backbone, overrides }: ProbedJob, changed: ProbeReport['settings']): string {
+  const isChanged = (override: string): boolean =>
+    changed.some(({ key }) => [key, `ajet.${key}`].includes(override.slice(0, override.indexOf('='))));
+  return [
+    'ajet --conf',
+    quoteForShell(conf),
+    ...(backbone === undefined ? [] : [`--backbone=${quoteForShell(backbone)}`]),
+    ...overrides.filter((override) => !isChanged(override)).map(quoteForShell),
+    ...changed.map(({ key, value }) => `${key}=${value}`),
+  ].join(' ');
 }
 
 /** The report for scripts. Group sizes and settings are keys, so that a script can look them up. */

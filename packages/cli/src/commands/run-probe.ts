@@ -4,7 +4,7 @@ import { createOutput } from '../output.js';
 import type { ProbeFlags } from '../program.js';
 import { loadJob } from './load-job.js';
 import { toNumbers, toWhole } from './read-flags.js';
-import { describeProbe, toProbeJson } from './probe-lines.js';
+import { describeProbe, hasCompleted, toProbeJson } from './probe-lines.js';
 
 /** Runs `ajet probe` and returns the exit code. After Ctrl-C it prints what is known by then. */
 export async function runProbe(
@@ -12,7 +12,7 @@ export async function runProbe(
   overrides: readonly string[],
 ): Promise<number> {
   const output = createOutput(flags);
-  const { conf, tasks, temperatures } = flags;
+  const { conf, backbone, tasks, temperatures } = flags;
   const options = {
     ...(tasks !== undefined && { tasks: toWhole(tasks, '--tasks', { least: 1, most: 100_000 }) }),
     ...(temperatures !== undefined && { temperatures: toNumbers(temperatures, '--temperatures', { least: 0 }) }),
@@ -21,16 +21,13 @@ export async function runProbe(
     () => output.writeLine('Stopping. What is known so far follows. Press Ctrl-C again to exit now.'),
     async (signal) => {
       const report = await loadJob(flags, overrides).probe({ ...options, onEvent: output.listener, signal });
-      for (const line of describeProbe(report, conf)) output.writeLine(line);
+      for (const line of describeProbe(report, { conf, backbone, overrides })) output.writeLine(line);
       output.writeJson(toProbeJson(report));
       if (report.isInterrupted || hasCompleted(report)) return 0;
       throw new AgentJetError('nothing_completed', failureOf(report));
     },
   );
 }
-
-const hasCompleted = ({ temperatures }: ProbeReport): boolean =>
-  temperatures.some(({ episodes, failedEpisodes }) => episodes > failedEpisodes);
 
 function failureOf({ temperatures, advice }: ProbeReport): string {
   const lost = temperatures.reduce((sum, { lostEpisodes }) => sum + lostEpisodes, 0);

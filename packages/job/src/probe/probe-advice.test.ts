@@ -41,6 +41,14 @@ it('names imitation, example turns and easier tasks if nothing is ever solved', 
   for (const way of ['example turns', 'ajet sft', 'easier tasks']) expect(advice).toContain(way);
 });
 
+it('says nothing about the tasks if no episode completed or asked the model', () => {
+  const none = { success: rate(0), solvedOnce: rate(0) };
+  const failed = advise({ ...none, failedEpisodes: 256 }, { expected: rate(0), firstError: 'no key.' });
+  expect(failed).toEqual([expect.stringMatching(/^256 of 256 episodes failed/)]);
+  const silent = advise({ ...none, success: rate(1) }, { expected: rate(0), calls: 0 });
+  expect(silent).toEqual([expect.stringMatching(/^No episode asked a tuned model/)]);
+});
+
 it('distinguishes tasks that are too easy from tasks that are too hard', () => {
   expect(advise({ success: rate(0.99) }, { expected: rate(0.1) })[0]).toMatch(
     /^The tasks are too easy: success is 0\.99/,
@@ -59,5 +67,6 @@ it('names cut answers, failures and an agent that asks no tuned model', () => {
     /^12% of the answers .*max_response_length_in_one_turn \(256\)/,
   );
   expect(advise({ failedEpisodes: 9 }, { firstError: 'no key.' })[0]).toMatch(/^9 of 256 episodes failed.*no key\./);
+  expect(advise({ failedEpisodes: 9 }, { firstError: 'no {key}' })[0]).toContain('no {key}. `--backbone=debug`');
   expect(advise({}, { calls: 0 })[0]).toMatch(/^No episode asked a tuned model/);
 });

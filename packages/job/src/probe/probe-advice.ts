@@ -39,7 +39,7 @@ function adviseCalls({ calls, chosen }: AdviceParts): string | undefined {
 
 function adviseFailures({ chosen, firstError }: AdviceParts): string | undefined {
   if (firstError === undefined || chosen.failedEpisodes === 0) return undefined;
-  return `${chosen.failedEpisodes} of ${chosen.episodes} episodes failed. The first error: ${firstError} \`--backbone=debug\` shows a few episodes.`;
+  return `${chosen.failedEpisodes} of ${chosen.episodes} episodes failed. The first error: ${firstError.replace(/[.!?]?$/, '.')} \`--backbone=debug\` shows a few episodes.`;
 }
 
 function adviseToolCalls({ config, forms, chosen }: AdviceParts): string | undefined {
@@ -57,8 +57,10 @@ function adviseCuts({ config, chosen }: AdviceParts): string | undefined {
   return `${formatShare(cut)} of the answers were cut at a token limit. Raise rollout.max_response_length_in_one_turn (${maxResponseLengthInOneTurn}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or ask for shorter answers; then probe again.`;
 }
 
-function adviseSignal({ config, chosen, all, expected }: AdviceParts): string | undefined {
-  if (expected === null) return undefined;
+/** If no episode completed, or none asked the model, the outcomes say nothing about it. */
+function adviseSignal({ config, chosen, all, expected, calls }: AdviceParts): string | undefined {
+  const isUnknown = chosen.episodes > 0 && (calls === 0 || chosen.failedEpisodes === chosen.episodes);
+  if (expected === null || isUnknown) return undefined;
   const success = chosen.success?.rate ?? 0;
   if (all.every((each) => (each.success?.rate ?? 0) === 0) && expected.rate < fewGroups)
     return 'No task was solved at any temperature, so reinforcement learning has nothing to start from. Put one to six example turns into the prompt, imitate a larger model first (`ajet sft`), or begin with easier tasks.';

@@ -67,7 +67,11 @@ describe('optim.lr: auto', () => {
   it('is stored as a number, which a resumed run keeps', () => {
     const { config } = resolve({ size: 134_500_000, input: { trainerCommon: { optim: { lr: 7e-5 } } } });
     writeFileSync(path.join(root, 'config.yaml'), testComposition.format(config));
-    expect(resolve({ size: 134_500_000, runDir: root }).lr).toBe(7e-5);
+    const { lr, notices } = resolve({ size: 134_500_000, runDir: root });
+    expect(lr).toBe(7e-5);
+    expect(notices).toEqual([
+      'The learning rate is 7e-5, which the run has stored. In a new run of this model, trainer_common.optim.lr: auto is 3e-5.',
+    ]);
     writeFileSync(path.join(root, 'config.yaml'), testComposition.format(resolve({ size: 134_500_000 }).config));
     expect(resolve({ size: 468_640, runDir: root }).lr).toBe(3e-5);
   });

@@ -40,11 +40,16 @@ export function withRate(config: CommonConfig, { model, composition, runDir, onN
   if (config.trainerCommon.optim.lr !== 'auto') return config;
   const stored =
     runDir === undefined ? undefined : composition.load(path.join(runDir, 'config.yaml')).trainerCommon.optim.lr;
-  const lr = typeof stored === 'number' ? stored : autoRate(model);
-  if (lr !== smallestModelRate) onNotice(rateNotice(lr, model));
+  const own = autoRate(model);
+  const lr = typeof stored === 'number' ? stored : own;
+  if (lr !== own) onNotice(storedNotice(lr, own));
+  else if (lr !== smallestModelRate) onNotice(rateNotice(lr, model));
   const { trainerCommon } = config;
   return { ...config, trainerCommon: { ...trainerCommon, optim: { ...trainerCommon.optim, lr } } };
 }
+
+const storedNotice = (stored: number, own: number): string =>
+  `The learning rate is ${stored.toExponential()}, which the run has stored. In a new run of this model, trainer_common.optim.lr: auto is ${own.toExponential()}.`;
 
 function rateNotice(lr: number, { numParameters, trainsAdapter }: SizedModel): string {
   const count = numParameters === undefined ? 'this model' : `a model of ${formatCount(numParameters)} parameters`;
