@@ -1,7 +1,7 @@
-import { mergeJson, type ConfigInput } from '@agentjet/core';
+import { mergeJson } from '@agentjet/core';
 import { toSftInput } from '@agentjet/sft';
 import { expect, it } from 'vitest';
-import { configuration } from './registrations.js';
+import { configuration, type ConfigInput } from './registrations.js';
 
 it.each([
   { rolloutIsThreshold: 5, rolloutIsThresholdLower: 0.5 },

@@ -169,7 +169,7 @@ describe('the folder', () => {
 /** Returns the position after a name in the header and `more` bytes. */
 const after = (bytes: Buffer, name: string, more: number): number => bytes.indexOf(name) + name.length + more;
 
-/** Inserts a number into the metadata, and a text that keeps the alignment of the tensors. */
+/** Inserts a number into the metadata, and a string that keeps the alignment of the tensors. */
 function withNumber(bytes: Buffer, key: string, value: number): Buffer {
   const text = (content: string): Buffer => {
     const length = Buffer.alloc(8);
@@ -186,7 +186,7 @@ function withNumber(bytes: Buffer, key: string, value: number): Buffer {
   return Buffer.concat([head, added, filler, bytes.subarray(24)]);
 }
 
-it('a factor of the positions without a type is linear, as llama.cpp reads it, and a factor of 0 is none', async () => {
+it('a factor of the positions without a type is linear, as llama.cpp reads it, and a factor of 0 has no effect', async () => {
   const configOf = async (bytes: Buffer): Promise<unknown> => {
     const { dir } = await openGguf(write('positions.gguf', bytes), { cacheDir });
     return JSON.parse(readFileSync(path.join(dir, 'config.json'), 'utf8'));

@@ -56,8 +56,7 @@ function toTerms(name: string, { ids, predictors, terms }: TreePack, logprobs: A
     const at = (predictors[pair] ?? 0) + 1;
     const value = logprobs[at] ?? Number.NaN;
     if (Number.isFinite(value) && value <= mostRounding) return Math.min(value, 0);
-    const why =
-      value > 0 ? 'A logprob is never above 0' : 'Check that the server gives the logprobs of prompts';
+    const why = value > 0 ? 'A logprob is never above 0' : 'Check that the server gives the logprobs of prompts';
     throw new BackboneError(
       'bad_teacher_answer',
       `The teacher ${name} gave ${value} as the logprob of token ${ids[at]} at position ${at} of a row of ${ids.length} tokens. ${why}.`,

@@ -127,6 +127,9 @@ function readPrompt(answer: unknown, ids: Int32Array, { model }: VllmTeacherOpti
     const entries: unknown = tokens[t];
     const entry = isJsonObject(entries) ? entries[String(id)] : undefined;
     const { logprob, decoded_token: text } = isJsonObject(entry) ? entry : {};
-    return { logprob: typeof logprob === 'number' ? logprob : Number.NaN, text: typeof text === 'string' ? text : null };
+    return {
+      logprob: typeof logprob === 'number' ? logprob : Number.NaN,
+      text: typeof text === 'string' ? text : null,
+    };
   });
 }

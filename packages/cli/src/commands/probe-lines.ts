@@ -106,7 +106,7 @@ function commandOf({ conf, backbone, overrides }: ProbedJob, changed: ProbeRepor
     'ajet --conf',
     quoteForShell(conf),
     ...(backbone === undefined ? [] : [`--backbone=${quoteForShell(backbone)}`]),
-    ...overrides.filter((override) => !isChanged(override)).map(quoteForShell),
+    ...overrides.filter((override) => !isChanged(override)).map((override) => quoteForShell(override)),
     ...changed.map(({ key, value }) => `${key}=${value}`),
   ].join(' ');
 }

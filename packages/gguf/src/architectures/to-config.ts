@@ -48,7 +48,7 @@ export function toConfig(gguf: GgufFile, { shape, isTied, frequencyFactors, dtyp
   };
 }
 
-/** Older files have a factor without a type, which is then linear. A factor of 0 means that there is none. */
+/** Older files have a factor without a type, which is then linear. A factor of 0 has no effect. */
 function toRopeScaling(
   gguf: GgufFile,
   { shape, frequencyFactors }: Pick<ConfigParts, 'shape' | 'frequencyFactors'>,

@@ -13,7 +13,14 @@ import {
   newLedgerOf,
 } from '@agentjet/run-folder';
 import { loadServedInputs, type ServedInputs, hashCode } from '@agentjet/inputs';
-import { withRate, checkKeepBest, checkServedStart, checkStopOnCollapse, openFolderAgain, recordChanges } from '@agentjet/local-run';
+import {
+  withRate,
+  checkKeepBest,
+  checkServedStart,
+  checkStopOnCollapse,
+  openFolderAgain,
+  recordChanges,
+} from '@agentjet/local-run';
 import {
   loadModelTokenizer,
   preparePolicies,
