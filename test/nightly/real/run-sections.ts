@@ -16,6 +16,8 @@ export type SectionOptions = {
   readonly findShortfalls: (summary: Summary) => readonly string[];
   /** The summary if nothing is missing. */
   readonly success: string;
+  /** Settings of the training that differ from those of the tutorial, such as `sft.epochs=1`. */
+  readonly settings?: readonly string[];
   /** Measures some sections. Default: `npm run bench -- real`. */
   readonly bench?: typeof runBench;
 };
@@ -23,7 +25,7 @@ export type SectionOptions = {
 /** Measures sections of `npm run bench -- real` one after the other, and keeps the result after each. */
 export async function runSections(
   names: readonly string[],
-  { keep, findShortfalls, success, bench = runBench }: SectionOptions,
+  { keep, findShortfalls, success, settings = [], bench = runBench }: SectionOptions,
 ): Promise<NightlyOutcome> {
   const summary: Record<string, unknown> = {};
   const missing: unknown[] = [];
@@ -38,7 +40,7 @@ export async function runSections(
   };
   for (const name of names) {
     const measured = await bench({
-      args: ['--only', name],
+      args: ['--only', name, ...settings.flatMap((setting) => ['--set', setting])],
       report: (line) => console.error(line),
       waitUntilQuiet: async () => undefined,
     });
