@@ -16,7 +16,7 @@ export const gapAfter = (attempt: number, { firstGapMs, longestGapMs }: RetryGap
   Math.min(longestGapMs, firstGapMs * 2 ** (attempt - 1)) * (0.5 + random / 2);
 
 /** Reads `retry-after-ms`, or `retry-after` in seconds or as a date. Null if both are missing. */
-export function readWait(headers: Headers): number | null {
+export function readWait(headers: Pick<Headers, 'get'>): number | null {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;
   const after = headers.get('retry-after');

@@ -8,6 +8,12 @@ export type HttpRequest = {
   readonly redirect: 'error';
 };
 
+/** The part of a Response that clients read. */
+export type HttpAnswer = Pick<Response, 'ok' | 'status' | 'text'> & {
+  readonly headers: Pick<Headers, 'get'>;
+  readonly body: AsyncIterable<Uint8Array> | null;
+};
+
 /** The parts of the machine that a client uses, so a test can give it a clock and a network. */
 export type ModelHost = {
   /** The time of a monotonic clock, in ms. */
@@ -16,7 +22,7 @@ export type ModelHost = {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** A random number in [0, 1). */
   readonly random: () => number;
-  readonly fetch: (url: string, request: HttpRequest) => Promise<Response>;
+  readonly fetch: (url: string, request: HttpRequest) => Promise<HttpAnswer>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 };
 

@@ -1,5 +1,5 @@
 export { createChatModel, createPromptCounter, listServedModels, type ChatServer } from './chat-model.js';
-export { systemModelHost, type ModelHost } from './host.js';
+export { systemModelHost, type HttpAnswer, type ModelHost } from './host.js';
 export { openEmbedder, type Embedder } from './embedder.js';
 export { ModelOutage, ModelRefusal } from './request-sender.js';
 export {

@@ -37,7 +37,7 @@ const engineCodes: Readonly<Record<string, string>> = {
 /** Codes that providers send with 429, 403 or 400 for an account without credit. */
 const quota = /insufficient_quota|quota_exceeded|billing|insufficient balance|arrearage|credit/i;
 
-export function readRefusal(status: number, text: string, headers: Headers): Failed {
+export function readRefusal(status: number, text: string, headers: Pick<Headers, 'get'>): Failed {
   const { code, said, retryAfterMs } = readError(text);
   const about = { status, said, message: `status ${status}: ${shorten(text)}` };
   const known = engineCodes[code];

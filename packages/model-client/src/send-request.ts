@@ -1,6 +1,6 @@
 import { parseJsonObject, toErrorMessage, codeOfError } from '@agentjet/core';
 import { StreamStop } from './delta-outlet.js';
-import type { ModelHost } from './host.js';
+import type { HttpAnswer, ModelHost } from './host.js';
 import { Leash, type TimeLimit } from './leash.js';
 import { readRefusal, shorten, type Failed } from './read-refusal.js';
 import type { Mistake } from './wire/to-chat-response.js';
@@ -73,7 +73,7 @@ export async function sendRequest<Answer extends object>(
   }
 }
 
-const isEventStream = ({ ok, headers }: Response): boolean =>
+const isEventStream = ({ ok, headers }: HttpAnswer): boolean =>
   ok && (headers.get('content-type') ?? '').startsWith('text/event-stream');
 
 /**
@@ -86,23 +86,21 @@ const hasError = (text: string): boolean => (parseJsonObject(text)?.['error'] ??
  * Reads the body. If there is a stream, the stream gets the text. If the connection breaks after an error has arrived,
  * the error is returned, because a server may send an error and then close the connection.
  */
-async function readBody(response: Response, leash: Leash, stream: AnswerStream<object> | undefined): Promise<string> {
+async function readBody({ body }: HttpAnswer, leash: Leash, stream: AnswerStream<object> | undefined): Promise<string> {
   const decoder = new TextDecoder();
-  const reader = response.body?.getReader();
   let [text, size] = ['', 0];
-  for (;;) {
-    const next = await reader?.read().catch((error: unknown) => {
-      if (!hasError(text)) throw error;
-      return undefined;
-    });
-    if (next === undefined || next.done) return text;
-    leash.renew();
-    const part = decoder.decode(next.value, { stream: true });
-    if (stream !== undefined) stream.push(part);
-    else if ((size += next.value.length) > maxBodyBytes)
-      throw new Error(`an answer of more than ${maxBodyBytes} bytes`);
-    else text += part;
+  try {
+    for await (const bytes of body ?? []) {
+      leash.renew();
+      const part = decoder.decode(bytes, { stream: true });
+      if (stream !== undefined) stream.push(part);
+      else if ((size += bytes.length) > maxBodyBytes) throw new Error(`an answer of more than ${maxBodyBytes} bytes`);
+      else text += part;
+    }
+  } catch (error) {
+    if (!hasError(text)) throw error;
   }
+  return text;
 }
 
 const unavailable = (message: string): Failed => ({ kind: 'unavailable', message, waitMs: null });

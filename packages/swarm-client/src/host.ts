@@ -1,4 +1,6 @@
 import { performance } from 'node:perf_hooks';
+import type { HttpAnswer } from '@agentjet/model-client';
+import { fetchHere, isHere } from './fetch-here.js';
 
 /** Everything that the client's protocol uses from the machine, so a simulation can replace it. */
 export type ClientHost = {
@@ -20,8 +22,20 @@ export const systemClientHost: ClientHost = {
   random: () => Math.random(),
 };
 
-/** Looks up fetch at each call, so a replacement made in the meantime is used. */
-export const systemFetch = (url: string, init: RequestInit): Promise<Response> => globalThis.fetch(url, init);
+/** Sends a request. A program can replace it, for example to record or to count requests. */
+export type Fetch = (url: string, init: RequestInit) => Promise<HttpAnswer>;
+
+const ownFetch = globalThis.fetch;
+
+/**
+ * Sends a request with fetch, or with `fetchHere` if the server is on this machine. It looks up fetch at each call, so a
+ * replacement made in the meantime is used.
+ */
+export const systemFetch: Fetch = async (url, init) => {
+  const isReplaced = globalThis.fetch !== ownFetch;
+  const answer = !isReplaced && isHere(url, init) ? await fetchHere(url, init) : undefined;
+  return answer ?? globalThis.fetch(url, init);
+};
 
 /** Creates a random name. */
 export function newId({ random }: Pick<ClientHost, 'random'>): string {

@@ -9,6 +9,7 @@ import {
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
+import type { Fetch } from './host.js';
 import type { SwarmTransport } from './protocol/worker.js';
 
 /** Options of `createHttpTransport`. */
@@ -18,7 +19,7 @@ export type HttpTransportOptions = {
   readonly key?: string;
   /** A request without an answer after this time is repeated. */
   readonly timeoutMs?: number;
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch: Fetch;
 };
 
 export type Send = (
@@ -46,21 +47,27 @@ export function createSender(options: HttpTransportOptions): Send {
   const { url, timeoutMs = 60_000 } = options;
   const key = checkKey(options.key);
   return async (method, path, body, headers = {}) => {
-    const response = await options.fetch(`${url.replace(/\/+$/, '')}/swarm/v1${path}`, {
-      method,
-      headers: {
-        [wireVersionHeader]: wireVersion,
-        ...(key !== undefined && { authorization: `Bearer ${key}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const text = await response.text();
-    const answer = parseJson(text);
-    if (response.ok && answer !== undefined) return answer;
-    throw toError(response.status, answer ?? text, url);
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(new Error(`no answer in ${timeoutMs / 1000} s`)), timeoutMs);
+    try {
+      const response = await options.fetch(`${url.replace(/\/+$/, '')}/swarm/v1${path}`, {
+        method,
+        headers: {
+          [wireVersionHeader]: wireVersion,
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: controller.signal,
+      });
+      const text = await response.text();
+      const answer = parseJson(text);
+      if (response.ok && answer !== undefined) return answer;
+      throw toError(response.status, answer ?? text, url);
+    } finally {
+      clearTimeout(timer);
+    }
   };
 }
 

@@ -27,7 +27,7 @@ import type {
   TasksRequest,
 } from '@agentjet/swarm-wire';
 import { createHttpTransport, type HttpTransport } from './http-transport.js';
-import { systemClientHost, systemFetch, type ClientHost } from './host.js';
+import { systemClientHost, systemFetch, type ClientHost, type Fetch } from './host.js';
 import { toEndpoint, type EndpointAddress } from './endpoint-address.js';
 import { retry } from './protocol/retry.js';
 import { Worker, type WorkerOptions } from './protocol/worker.js';
@@ -55,7 +55,7 @@ export type SwarmClientOptions = {
   /** The name of this program, which no other program may use at the same time. Default: the machine and the folder. */
   readonly client?: string;
   readonly host?: ClientHost;
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch?: Fetch;
 };
 
 /** Options of `client.run()`. */
@@ -290,7 +290,14 @@ type WorkerParts = {
   readonly signal: AbortSignal;
 };
 
-const protocolDefaults = { waitSeconds: 20, idleMs: 200, firstGapMs: 100, maxGapMs: 5000, outageGapMs: 500 };
+const protocolDefaults = {
+  waitSeconds: 20,
+  idleMs: 200,
+  gatherMs: 2,
+  firstGapMs: 100,
+  maxGapMs: 5000,
+  outageGapMs: 500,
+};
 
 const defaultName = (): string => `${hostname()}-${path.basename(process.cwd())}`;
 

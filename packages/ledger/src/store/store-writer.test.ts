@@ -43,6 +43,25 @@ it('writes all records that arrive while it gathers in one transaction, and reso
   expect(commits).toEqual([2]);
 });
 
+it('gathers no longer if a caller is in a hurry', async () => {
+  const { writer, append, commits, goOn } = await openWriter();
+  const first = append(1);
+  await turn();
+  const second = append(2);
+  writer.hurry();
+  await Promise.all([first, second]);
+  const third = append(3);
+  writer.hurry();
+  await third;
+  expect(commits).toEqual([2, 1]);
+  const later = append(4);
+  await turn();
+  expect(commits).toEqual([2, 1]);
+  goOn();
+  await later;
+  expect(commits).toEqual([2, 1, 1]);
+});
+
 it('writes nothing once it is closed, even if it was about to', async () => {
   const { writer, append, commits, goOn } = await openWriter();
   const refused = append(1).catch((error: StoreError) => error.code);

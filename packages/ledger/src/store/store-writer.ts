@@ -19,6 +19,8 @@ export class StoreWriter {
   #synced = 0;
   #writtenSinceRoll = 0;
   #isBusy = false;
+  #isHurried = false;
+  #stopGathering: () => void = () => undefined;
   #failure: StoreError | undefined;
 
   constructor(store: Store, options: StoreWriterOptions) {
@@ -48,6 +50,12 @@ export class StoreWriter {
     return this.#reached('synced', this.#synced);
   }
 
+  /** Lets the next commit gather no longer. Call it for records that no other request is likely to follow. */
+  hurry(): void {
+    this.#isHurried = this.#pending.length > 0;
+    this.#stopGathering();
+  }
+
   /** Stops writing. Waiters get the error; `onFailure` is not called. */
   close(error: StoreError): void {
     if (this.#failure === undefined) this.#refuseAll(error);
@@ -72,7 +80,7 @@ export class StoreWriter {
     await Promise.resolve(); // so that all appends of one turn of the event loop go into one transaction
     while (this.#failure === undefined && (this.#pending.length > 0 || this.#waiters.synced.length > 0)) {
       if (this.#pending.length > 0) {
-        await this.#options.gather?.();
+        await this.#gather();
         if (this.#failure !== undefined) break;
         await this.#commit();
       }
@@ -82,7 +90,15 @@ export class StoreWriter {
     this.#isBusy = false;
   }
 
+  async #gather(): Promise<void> {
+    const { gather } = this.#options;
+    if (gather === undefined || this.#isHurried) return;
+    const stopped = new Promise<void>((resolve) => (this.#stopGathering = resolve));
+    await Promise.race([gather(), stopped]);
+  }
+
   async #commit(): Promise<void> {
+    this.#isHurried = false;
     const batch = this.#pending;
     this.#pending = [];
     await this.#store.commit(batch);

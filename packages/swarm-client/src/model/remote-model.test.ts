@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { systemClientHost } from '../host.js';
+import { systemClientHost, systemFetch } from '../host.js';
 import { createRemoteModel, type RemoteModelOptions } from './remote-model.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
@@ -32,7 +32,7 @@ async function serve(handlers: readonly Handler[]): Promise<{ readonly address: 
 }
 
 const modelAt = (address: string, more: Partial<RemoteModelOptions> = {}) =>
-  createRemoteModel({ host: systemClientHost, fetch, address, key: 'k', name: 'm', ...more });
+  createRemoteModel({ host: systemClientHost, fetch: systemFetch, address, key: 'k', name: 'm', ...more });
 
 const ask = { messages: [{ role: 'user', content: 'hello' }] } as const;
 const answered: Handler = (_request, response) =>

@@ -14,6 +14,7 @@ import {
 } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 import { retry } from './retry.js';
+import { SharedClaims } from './shared-claims.js';
 
 /** The connection to a server. A request without an answer rejects with an error other than WireError. */
 export type SwarmTransport = {
@@ -31,6 +32,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Map<string, AbortController>();
   readonly #life: string;
+  readonly #claims: SharedClaims;
   /** Aborts with the caller's signal. Episodes listen to this signal, so the caller's signal has only one listener. */
   readonly #stop = new AbortController();
   /** Why the server no longer accepts this client. */
@@ -42,6 +44,15 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#life = `${Math.floor(options.host.random() * 2 ** 48).toString(36)}`;
+    const { host, idleMs, isDone, gatherMs = 0 } = options;
+    const { signal } = this.#stop;
+    this.#claims = new SharedClaims({
+      claim: (count) => this.#claim(count),
+      isDone,
+      rest: (answer) => pause(host, Math.max(answer?.retry_after_ms ?? 0, idleMs * (0.5 + host.random())), signal),
+      gather: async () => (gatherMs > 0 ? pause(host, gatherMs, signal) : undefined),
+      signal,
+    });
   }
 
   /**
@@ -79,16 +90,11 @@ export class Worker {
   }
 
   async #work(): Promise<void> {
-    const { host, isDone, idleMs } = this.#options;
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      const answer = await this.#claim();
-      const [episode] = answer?.episodes ?? [];
-      if (episode !== undefined) {
-        await this.#runEpisode(episode);
-        await this.#rest();
-      } else if (answer !== undefined && isDone(answer)) return;
-      else await pause(host, Math.max(answer?.retry_after_ms ?? 0, idleMs * (0.5 + host.random())), signal);
+    for (;;) {
+      const episode = await this.#claims.next();
+      if (episode === undefined) return;
+      await this.#runEpisode(episode);
+      await this.#rest();
     }
   }
 
@@ -102,7 +108,7 @@ export class Worker {
     await pause(host, Math.min(outageGapMs * 2 ** (this.#numOutages - 1), longestRestMs), this.#stop.signal);
   }
 
-  async #claim(): Promise<ClaimAnswer | undefined> {
+  async #claim(count: number): Promise<ClaimAnswer | undefined> {
     const { host, transport, client, revision, purpose, leaseSeconds, waitSeconds } = this.#options;
     const { signal } = this.#stop;
     const request: ClaimRequest = {
@@ -110,7 +116,7 @@ export class Worker {
       client,
       life: this.#life,
       can: [...(this.#options.shares ?? ['default'])],
-      count: 1,
+      count,
       purpose,
       revision,
       lease_seconds: leaseSeconds,
@@ -216,6 +222,8 @@ export type WorkerOptions = {
   readonly waitSeconds: number;
   readonly heartbeatMs: number;
   readonly idleMs: number;
+  /** How long an idle slot waits for others that could share its claim. Default: 0. */
+  readonly gatherMs?: number;
   readonly firstGapMs: number;
   readonly maxGapMs: number;
   /** Runs one episode. The signal aborts if the episode is over on the server or the client stops. */

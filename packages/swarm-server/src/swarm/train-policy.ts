@@ -6,9 +6,10 @@ import {
   type FormedBatch,
   type LedgerEpisode,
   type LedgerGroup,
+  type StoreWriter,
 } from '@agentjet/ledger';
 import { AgentJetError, WorkflowError } from '@agentjet/core';
-import { runLoop, saveIfDue, type Driver, type Run } from '@agentjet/run/loop';
+import { runLoop, saveIfDue, type Driver, type Journal, type Run } from '@agentjet/run/loop';
 import { failOrders, openOrders, settleOrders } from './checkpoint-orders.js';
 import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
@@ -24,7 +25,8 @@ import type { PlanContext } from './trainer-port.js';
 export async function trainPolicy(context: SwarmContext): Promise<void> {
   const { ledger, policy, line, trainer, weights, recovery, gate, writer, host } = context;
   const driver = createPoolDriver(context);
-  const run: Run = { ledger, policy, line, trainer, weights, recovery, gate, journal: writer, driver, now: host.now };
+  const journal = createStepJournal(writer);
+  const run: Run = { ledger, policy, line, trainer, weights, recovery, gate, journal, driver, now: host.now };
   try {
     await runLoop(run);
     for (;;) {
@@ -37,6 +39,17 @@ export async function trainPolicy(context: SwarmContext): Promise<void> {
     if (weights.phase === 'saving') failOrders(context, error);
     throw error;
   }
+}
+
+/** Creates a journal that does not gather, because no client sends records while the loop waits for those of a step. */
+function createStepJournal(writer: StoreWriter): Journal {
+  const hurried =
+    (wait: () => Promise<void>): (() => Promise<void>) =>
+    () => {
+      writer.hurry();
+      return wait();
+    };
+  return { committed: hurried(() => writer.committed()), synced: hurried(() => writer.synced()) };
 }
 
 function createPoolDriver(context: SwarmContext): Driver {
