@@ -24,7 +24,6 @@ export class AttemptIndex {
   readonly #state: LedgerState;
   readonly #open = new Map<string, LedgerGroup>();
   readonly #running = new Map<string, string | undefined>();
-  readonly #unscored = new Set<string>();
   readonly #undecided = new Map<string, LedgerGroup>();
   readonly #runningByKey = new Map<string, number>();
   readonly #flights = new Map<string, OpenFlight>([[defaultPolicy, createFlight()]]);
@@ -37,7 +36,6 @@ export class AttemptIndex {
     for (const group of state.groups.values()) this.#noteGroup(group.groupId, rules);
     for (const episode of state.episodes.values()) {
       if (episode.state === 'running') this.#begin(episode);
-      if (episode.state === 'ended') this.#unscored.add(episode.episodeId);
     }
   }
 
@@ -46,11 +44,11 @@ export class AttemptIndex {
   }
 
   /**
-   * Returns the ids of attempts that neither ended nor were dropped. The list is a copy, because the caller may drop
-   * attempts while it iterates.
+   * Returns the ids of attempts that neither ended nor were dropped, oldest first. The caller may drop attempts while it
+   * iterates.
    */
-  get running(): readonly string[] {
-    return [...this.#running.keys()];
+  get running(): Iterable<string> {
+    return this.#running.keys();
   }
 
   /** Returns the groups that a policy has in flight. */
@@ -74,26 +72,13 @@ export class AttemptIndex {
     return this.#undecided.values();
   }
 
-  /** Returns ended episodes that wait for a reward. */
-  *unscored(): Generator<string> {
-    for (const episodeId of this.#unscored) {
-      if (this.#state.episodes.get(episodeId)?.state === 'ended') yield episodeId;
-      else this.#unscored.delete(episodeId);
-    }
-  }
-
   /** Call this for every record after it was applied. `cut`: running attempts that the record dropped. */
   note(record: LedgerRecord, cut: Iterable<{ readonly episodeId: string }>, rules: LedgerRules): void {
     if (record.kind === 'call' || record.kind === 'memo') return;
     if (record.kind === 'claim') this.#begin(record);
     if (record.kind === 'end' || record.kind === 'drop') this.#finish(record.episodeId);
-    if (record.kind === 'end') this.#unscored.add(record.episodeId);
     for (const { episodeId } of cut) this.#finish(episodeId);
-    if (record.kind === 'manifest') {
-      for (const { groupId } of [...record.groups, ...(record.idle ?? [])]) this.#noteGroup(groupId, rules);
-    }
-    if (record.kind === 'evaluation') for (const groupId of record.groupIds) this.#noteGroup(groupId, rules);
-    if ('groupId' in record) this.#noteGroup(record.groupId, rules);
+    for (const groupId of groupIdsOf(record)) this.#noteGroup(groupId, rules);
   }
 
   #noteGroup(groupId: string, rules: LedgerRules): void {
@@ -135,6 +120,13 @@ export class AttemptIndex {
     if (left > 0) this.#runningByKey.set(keyName, left);
     else this.#runningByKey.delete(keyName);
   }
+}
+
+/** Returns the groups that a record changes. */
+export function groupIdsOf(record: LedgerRecord): readonly string[] {
+  if (record.kind === 'manifest') return [...record.groups, ...(record.idle ?? [])].map(({ groupId }) => groupId);
+  if (record.kind === 'evaluation') return record.groupIds;
+  return 'groupId' in record ? [record.groupId] : [];
 }
 
 type OpenFlight = {

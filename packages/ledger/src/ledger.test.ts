@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { accountOf } from './account.js';
 import { foldRecords } from './fold.js';
-import type { Ledger } from './ledger.js';
-import { countPlaces } from './places.js';
+import { Ledger } from './ledger.js';
+import { countPlaces, isClosed } from './places.js';
+import type { LedgerRecord } from './records.js';
 import { scheduleOf } from './state.js';
 import { createTestLedger } from './testing/ledger-fixture.js';
 
@@ -248,6 +249,79 @@ describe('time', () => {
     expect(ledger.statusOf('g')).toBe('trainable');
   });
 
+  it('gives up a place that becomes free after the time of its group', () => {
+    const { ledger, pass, run } = createTestLedger({ groupPatienceMs: 1000, failedEpisodePolicy: 'partial_group' });
+    ledger.openGroup(group);
+    const [first = ''] = [0, 1, 2].map((place) => run('g', place, 'completed', place));
+    pass(1000);
+    ledger.drop(first, 'abandoned');
+    expect(ledger.nextPlace()?.groupId).toBe('g');
+    pass(1);
+    expect(ledger.nextPlace()).toBeUndefined();
+  });
+
+  it('gives a group more time if the rules then allow more', () => {
+    const { ledger, pass, run } = createTestLedger({ groupPatienceMs: 1000, failedEpisodePolicy: 'partial_group' });
+    ledger.openGroup(group);
+    const [first = ''] = [0, 1, 2].map((place) => run('g', place, 'completed', place));
+    pass(1000);
+    ledger.rules = { ...ledger.rules, groupPatienceMs: 5000 };
+    ledger.drop(first, 'abandoned');
+    pass(3999);
+    expect(ledger.nextPlace()?.groupId).toBe('g');
+    pass(1);
+    expect(ledger.nextPlace()).toBeUndefined();
+  });
+
+  it('follows a change of the rules', () => {
+    const { ledger, claim, pass } = createTestLedger({ groupPatienceMs: 1000, scorePatienceMs: 1000 });
+    for (const draw of [0, 1]) ledger.openGroup({ groupId: `g${draw}`, taskId: `t${draw}`, numPlaces: 2, draw });
+    const first = claim('g0', 0);
+    pass(600);
+    const second = claim('g1', 0);
+    ledger.rules = { ...ledger.rules, groupPatienceMs: 500 };
+    pass(0);
+    expect([first, second].map((id) => ledger.episode(id).state)).toEqual(['dropped', 'running']);
+    ledger.rules = { ...ledger.rules, groupPatienceMs: null };
+    pass(10_000);
+    expect(ledger.episode(second).state).toBe('running');
+  });
+
+  it('starts again after a recovery', () => {
+    const { ledger, claim, records, pass } = createTestLedger({ groupPatienceMs: 1000 });
+    ledger.openGroup(group);
+    const running = claim('g', 0);
+    pass(900);
+    let now = 0;
+    const recovered = new Ledger({ rules: ledger.rules, now: () => now, state: foldRecords(records) });
+    now += 900;
+    recovered.expire();
+    expect(recovered.episode(running).state).toBe('running');
+    now += 100;
+    recovered.expire();
+    expect(recovered.episode(running).reason).toBe('group_expired');
+  });
+
+  it('looks at few of many groups', () => {
+    const { ledger, claim, pass } = createTestLedger({ groupPatienceMs: 1000 });
+    let numLooks = 0;
+    for (let draw = 0; draw < 100; draw++) {
+      ledger.openGroup({ groupId: `g${draw}`, taskId: `t${draw}`, numPlaces: 1, draw });
+      claim(`g${draw}`, 0);
+      const known = ledger.state.groups.get(`g${draw}`);
+      if (known === undefined) continue;
+      const { places } = known;
+      Object.defineProperty(known, 'places', { get: () => (numLooks++, places) });
+      if (draw === 0) pass(100);
+    }
+    numLooks = 0;
+    for (let count = 0; count < 50; count++) pass(1);
+    expect(numLooks).toBe(0);
+    pass(850);
+    expect(ledger.numRunning).toBe(99);
+    expect(numLooks).toBeLessThan(50);
+  });
+
   it('gives a place up if its score does not arrive', () => {
     const { ledger, pass, run } = createTestLedger({ scorePatienceMs: 1000 });
     ledger.openGroup({ ...group, numPlaces: 1 });
@@ -310,9 +384,13 @@ it('folds its records to its state after any sequence of events', () => {
       const { ledger, records } = test;
       for (const draw of [0, 1, 2, 3])
         ledger.openGroup({ groupId: `g${draw}`, taskId: `t${draw}`, numPlaces: 3, draw });
+      const times = new Map<string, number>();
       for (const { kind, pick, status, reward } of actions) {
+        const numBefore = records.length;
         act(test, kind, { pick, status, reward });
         expectIndexed(ledger);
+        noteTimes(times, records.slice(numBefore), ledger.clock.read());
+        if (kind === 'pass') expectPunctual(ledger, times);
       }
       const folded = foldRecords(records);
       expect(folded).toEqual(ledger.state);
@@ -334,6 +412,27 @@ function expectIndexed(ledger: Ledger): void {
     (each) => each.fate === undefined && countPlaces(state, each, rules).open > 0,
   );
   expect(ledger.nextPlace()?.groupId).toBe(group?.groupId);
+}
+
+/** Notes when the first attempt of each group began, and when each episode ended. */
+function noteTimes(times: Map<string, number>, records: readonly LedgerRecord[], now: number): void {
+  for (const record of records) {
+    const id = record.kind === 'claim' ? record.groupId : record.kind === 'end' ? record.episodeId : undefined;
+    if (id !== undefined && !times.has(id)) times.set(id, now);
+  }
+}
+
+/** No group and no episode may wait for longer than its time. */
+function expectPunctual({ state, rules, clock }: Ledger, times: ReadonlyMap<string, number>): void {
+  const { groupPatienceMs, scorePatienceMs } = rules;
+  const isLate = (id: string, patienceMs: number | null): boolean =>
+    clock.read() - (times.get(id) ?? Infinity) >= (patienceMs ?? Infinity);
+  const late = [...state.groups.values()].filter(
+    (each) => each.fate === undefined && isLate(each.groupId, groupPatienceMs),
+  );
+  expect(late.filter((each) => !isClosed(state, each, rules))).toEqual([]);
+  const unscored = [...state.episodes.values()].filter((each) => each.state === 'ended');
+  expect(unscored.filter(({ episodeId }) => isLate(episodeId, scorePatienceMs))).toEqual([]);
 }
 
 type Choice = {

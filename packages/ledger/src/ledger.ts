@@ -1,7 +1,7 @@
 import type { Account } from './account.js';
 import type { DropReason } from './drop-reasons.js';
 import type { Flying } from './collection.js';
-import { AttemptIndex, type Flight } from './attempt-index.js';
+import { AttemptIndex, groupIdsOf, type Flight } from './attempt-index.js';
 import { applyRecord } from './fold.js';
 import { toEndRecord } from './end-record.js';
 import { forgetGroup } from './forget-group.js';
@@ -76,6 +76,7 @@ export class Ledger {
     this.#journal = options.journal ?? (() => {});
     this.#onDrop = options.onDrop ?? (() => {});
     this.#patience = new Patience(this.clock);
+    for (const groupId of this.state.groups.keys()) this.#patience.note(this.state, groupId);
   }
 
   get rules(): LedgerRules {
@@ -86,6 +87,7 @@ export class Ledger {
   set rules(rules: LedgerRules) {
     this.#rules = createRules(rules);
     this.#index = new AttemptIndex(this.state, this.#rules);
+    this.#patience.restart();
   }
 
   /** Counts all acknowledged episodes without visiting each of them. */
@@ -285,9 +287,7 @@ export class Ledger {
 
   /** Applies leases and other time limits that have expired. */
   expire(): void {
-    const index = this.#index;
-    const openWork = { undecided: index.undecided, unscored: () => index.unscored() };
-    for (const record of this.#patience.expired(this.state, this.rules, openWork)) {
+    for (const record of this.#patience.expired(this.state, this.rules)) {
       // An earlier record of this loop has dropped the group.
       if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue;
       if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
@@ -317,7 +317,7 @@ export class Ledger {
     return episode;
   }
 
-  /** Returns attempts that neither ended nor were dropped. */
+  /** Returns attempts that neither ended nor were dropped, oldest first. */
   *running(): Generator<Readonly<LedgerEpisode>> {
     for (const episodeId of this.#index.running) yield this.episode(episodeId);
   }
@@ -358,6 +358,7 @@ export class Ledger {
       this.#index.note(record, cut, this.#rules);
       if (record.kind === 'end' || record.kind === 'drop') this.#patience.forget(record.episodeId);
       for (const { episodeId } of cut) this.#patience.forget(episodeId);
+      for (const groupId of groupIdsOf(record)) this.#patience.note(this.state, groupId);
       dropped.push(...cut);
     }
     this.#journal(records);

@@ -1,24 +1,25 @@
 import type { LeaseClock } from './lease-clock.js';
 import type { GiveUpRecord, LedgerRecord } from './records.js';
-import { isClosed, seatStateOf } from './places.js';
+import { seatStateOf } from './places.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
-
-/** The work that a time limit can change, because it is neither decided nor over. */
-export type OpenWork = {
-  readonly undecided: Iterable<LedgerGroup>;
-  /** Ended episodes that wait for a reward. */
-  readonly unscored: () => Iterable<string>;
-};
 
 /**
  * The time limits of the ledger: the leases of episodes, the time of groups since their first claim, and the time that
  * ended episodes wait for a reward. They are not recorded, so after a recovery every time limit starts again.
+ *
+ * All groups have the same time, and so have all rewards. The oldest is therefore the first that is late, and nobody has
+ * to look at the others.
  */
 export class Patience {
   readonly #clock: LeaseClock;
   readonly #leases = new Map<string, { readonly untilMs: number; readonly leaseMs: number }>();
-  readonly #groups = new Map<string, number>();
+  /** When the first attempt of each undecided group began, oldest first. */
+  #groups = new Map<string, number>();
+  /** Groups whose time is over. They wait for nothing until they change. */
+  readonly #over = new Map<string, number>();
+  readonly #changed = new Set<string>();
+  /** When each episode without a reward ended, oldest first. */
   readonly #ends = new Map<string, number>();
   /** The number of calls in flight of each episode. */
   readonly #held = new Map<string, number>();
@@ -36,6 +37,28 @@ export class Patience {
   forget(episodeId: string): void {
     this.#leases.delete(episodeId);
     this.#ends.delete(episodeId);
+  }
+
+  /** Call this after a record has changed the group, and with each group of a recovered state. */
+  note({ groups, episodes }: LedgerState, groupId: string): void {
+    const group = groups.get(groupId);
+    if (group === undefined || group.fate !== undefined) return this.#forgetGroup(groupId, group);
+    const now = this.#clock.read();
+    if (this.#over.has(groupId)) this.#changed.add(groupId);
+    else if (!this.#groups.has(groupId) && isBegun(group)) this.#groups.set(groupId, now);
+    for (const { episodeId } of group.places) {
+      if (episodeId === undefined) continue;
+      if (episodes.get(episodeId)?.state !== 'ended') this.#ends.delete(episodeId);
+      else if (!this.#ends.has(episodeId)) this.#ends.set(episodeId, now);
+    }
+  }
+
+  /** Looks at all groups again. Call this after a change of the rules. */
+  restart(): void {
+    const all = [...this.#over, ...this.#groups].sort(([, a], [, b]) => a - b);
+    this.#groups = new Map(all);
+    this.#over.clear();
+    this.#changed.clear();
   }
 
   /**
@@ -58,58 +81,51 @@ export class Patience {
   }
 
   /** Returns the records of all time limits that have expired. */
-  expired(state: LedgerState, rules: LedgerRules, open: OpenWork): LedgerRecord[] {
+  expired(state: LedgerState, rules: LedgerRules): LedgerRecord[] {
     const now = this.#clock.read();
-    this.#forgetOver(state);
-    const outOfTime = [...open.undecided].filter(
-      (group) => this.#groupDueMs(state, group, { rules, now, untilMs: now }) <= now,
-    );
+    const outOfTime = this.#lateGroups(rules, now).flatMap((groupId) => state.groups.get(groupId) ?? []);
     const records: LedgerRecord[] = outOfTime.flatMap((group) => giveUpUnfilled(state, group, rules));
-    const given = new Set(outOfTime.map(({ groupId }) => groupId));
-    for (const episodeId of this.#lateEpisodes(open, rules, now)) {
+    const given = new Set(records.flatMap((record) => ('groupId' in record ? [record.groupId] : [])));
+    for (const episodeId of this.#lateEpisodes(state, rules, now)) {
       const episode = state.episodes.get(episodeId);
       if (episode !== undefined && !given.has(episode.groupId)) records.push(dropLate(episode));
     }
     return records;
   }
 
-  /**
-   * Returns when the time of a group is over. Returns Infinity if it has no time limit, or if it is closed, because a
-   * closed group waits for nothing. To save time, this is checked only if the group is due by `untilMs`.
-   */
-  #groupDueMs(
-    state: LedgerState,
-    group: LedgerGroup,
-    { rules, now, untilMs }: { readonly rules: LedgerRules; readonly now: number; readonly untilMs: number },
-  ): number {
-    const isClaimed = group.places.some(({ attempts }) => attempts > 0);
-    if (!isClaimed || rules.groupPatienceMs === null) return Infinity;
-    const dueMs = sinceIn(this.#groups, group.groupId, now) + rules.groupPatienceMs;
-    return dueMs <= untilMs && isClosed(state, group, rules) ? Infinity : dueMs;
-  }
-
-  #lateEpisodes({ unscored }: OpenWork, rules: LedgerRules, now: number): readonly string[] {
-    const late: string[] = [];
-    for (const [id, { untilMs }] of this.#leases) if (untilMs <= now && !this.#held.has(id)) late.push(id);
-    for (const id of unscored()) if (this.#scoreDueMs(id, rules, now) <= now) late.push(id);
+  /** Returns the groups whose time is over since the last look, and those that have changed after it was over. */
+  #lateGroups({ groupPatienceMs }: LedgerRules, now: number): readonly string[] {
+    const late = [...this.#changed];
+    this.#changed.clear();
+    if (groupPatienceMs === null) return late;
+    for (const [groupId, sinceMs] of this.#groups) {
+      if (sinceMs + groupPatienceMs > now) break;
+      this.#groups.delete(groupId);
+      this.#over.set(groupId, sinceMs);
+      late.push(groupId);
+    }
     return late;
   }
 
-  #scoreDueMs(episodeId: string, { scorePatienceMs }: LedgerRules, now: number): number {
-    return scorePatienceMs === null ? Infinity : sinceIn(this.#ends, episodeId, now) + scorePatienceMs;
+  #lateEpisodes({ episodes }: LedgerState, { scorePatienceMs }: LedgerRules, now: number): readonly string[] {
+    const late: string[] = [];
+    for (const [id, { untilMs }] of this.#leases) if (untilMs <= now && !this.#held.has(id)) late.push(id);
+    if (scorePatienceMs === null) return late;
+    for (const [id, sinceMs] of this.#ends) {
+      if (sinceMs + scorePatienceMs > now) break;
+      if (episodes.get(id)?.state === 'ended') late.push(id);
+      else this.#ends.delete(id);
+    }
+    return late;
   }
 
-  #forgetOver(state: LedgerState): void {
-    for (const id of this.#ends.keys()) if (state.episodes.get(id)?.state !== 'ended') this.#ends.delete(id);
-    for (const id of this.#groups.keys()) if (state.groups.get(id)?.fate !== undefined) this.#groups.delete(id);
+  #forgetGroup(groupId: string, group: LedgerGroup | undefined): void {
+    for (const known of [this.#groups, this.#over, this.#changed]) known.delete(groupId);
+    for (const episodeId of group?.episodeIds ?? []) this.#ends.delete(episodeId);
   }
 }
 
-function sinceIn(times: Map<string, number>, id: string, now: number): number {
-  const since = times.get(id) ?? now;
-  times.set(id, since);
-  return since;
-}
+const isBegun = ({ places }: LedgerGroup): boolean => places.some(({ attempts }) => attempts > 0);
 
 function giveUpUnfilled(state: LedgerState, group: LedgerGroup, rules: LedgerRules): GiveUpRecord[] {
   const places = group.places.flatMap((place, index) => {

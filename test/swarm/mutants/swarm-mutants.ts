@@ -311,8 +311,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         'packages/ledger/src/patience.ts',
-        'const isClaimed = group.places.some(({ attempts }) => attempts > 0);',
-        'const isClaimed = [...state.episodes.values()].some(({ groupId, end }) => groupId === group.groupId && end !== undefined);',
+        '!this.#groups.has(groupId) && isBegun(group)',
+        '!this.#groups.has(groupId) && [...episodes.values()].some((each) => each.groupId === groupId && each.end !== undefined)',
       ),
     ],
   },
