@@ -2,8 +2,9 @@
 
 Each process measures one run and writes one row. The row has the engine, the task, the seed, the learning rate, and
 whether the start was cold (with an empty folder for compiled code) or warm. `ajet` runs the command that users run:
-Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents. TRL is
-in `trl_run.py`. Both engines read the files that `tasks.py` writes, and follow `rules.py`.
+Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents; the
+clock starts when the agents have sent their tasks. TRL is in `trl_run.py`. Both engines read the files that `tasks.py`
+writes, and follow `rules.py`. Node gets the flag that `deploy` gives to servers, in every way.
 
 An agent has learned `json` when two training steps in a row have a sampled success of 0.95 or more. It has learned
 `calculator` when two greedy evaluations in a row have that success. The clock does not count evaluations. If the agent
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -82,7 +84,7 @@ def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
 
 def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     data, runs = folder / "data", folder / "runs"
-    environment = dict(os.environ)  # before the tasks import PyTorch, which names a folder of compiled code for all runs
+    environment = {**os.environ, "NODE_OPTIONS": f"{os.environ.get('NODE_OPTIONS', '')} --max-semi-space-size=64"}  # before the tasks import PyTorch, which names a folder of compiled code for all runs
     tasks.write(args.task, data, BATCH * args.steps, args.seed)
     config = folder / "real.yaml"
     config.write_text(ajet_config(args, data, runs))
@@ -92,12 +94,17 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     processes = start(shlex.split(args.ajet), config, log, environment)
     rows: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
-    startup = None
+    startup, rows_at, size = None, [], 0
     while all(process.poll() is None for process in processes) and time.perf_counter() - begin < args.seconds:
-        time.sleep(0.25)
+        time.sleep(0.02)
+        before, size = size, sum(file.stat().st_size for file in runs.glob("*/*/*s.jsonl"))
+        if size == before:
+            continue
+        now = time.perf_counter() - begin
         rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
+        rows_at += [round(now, 2)] * (len(rows) - len(rows_at))
         if rows and startup is None:
-            startup = time.perf_counter() - begin - step_seconds(rows[0]) - sum(entry["seconds"] for entry in evaluations)
+            startup = now - step_seconds(rows[0]) - sum(entry["seconds"] for entry in evaluations)
         if steps_to_mark(args.task, rows, evaluations) is not None and len(rows) >= args.least_steps:
             break
     for process in processes:
@@ -107,13 +114,18 @@ def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
     if not rows:
         print((folder / "log.txt").read_text()[-3000:], flush=True)
+    lines = (folder / "log.txt").read_text().splitlines()
+    if rows and args.way == "swarm" and not evaluates(args.task):  # otherwise an evaluation waits, and the clock does not count it
+        waited = wait_for_agents(lines)
+        rows[0]["seconds_sampling"] -= waited
+        startup = None if startup is None else startup + waited
     spent = [step_seconds(row) for row in rows]
-    speeds = [row["generated_tokens"] / row["seconds_sampling"] for row in rows]
+    speeds = [row["generated_tokens"] / max(0.001, row["seconds_sampling"]) for row in rows]
     return {
         "success": [row["success_rate"] for row in rows], "step_s": spent, "sample_s": [row["seconds_sampling"] for row in rows], "speeds": speeds,
         "compiling_s": [row.get("seconds_compiling", 0.0) for row in rows], "gaps": [row.get("logprob_gap_mean") for row in rows],
-        "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup,
-        "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
+        "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "startup_s": startup, "rows_at_s": rows_at,
+        "log": [line for line in lines if "rror" in line or "ompil" in line or "GiB" in line][-12:],
     }
 
 
@@ -131,6 +143,15 @@ def start_swarm(ajet: list[str], config: Path, log: IO[str], environment: dict[s
     agents = [*ajet, "swarm", "run", "--server", address["url"], "--conf", str(config)]
     with_key = {**environment, "AJET_SWARM_KEY": address["key"]}
     return [server, subprocess.Popen(agents, stdout=log, stderr=subprocess.STDOUT, env=with_key, start_new_session=True)]
+
+
+def wait_for_agents(lines: list[str]) -> float:
+    """Returns how long a server that was ready waited until its agents had started and sent their tasks."""
+    ready, sent = (
+        next(datetime.fromisoformat(line.split()[0].replace("Z", "+00:00")) for line in lines if words in line)
+        for words in ("Serving the swarm at", "tasks_added")
+    )
+    return (sent - ready).total_seconds()
 
 
 def step_seconds(row: dict[str, Any]) -> float:
@@ -152,7 +173,7 @@ def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict
         "startup_s": found["startup_s"], "steps_to_095": steps,
         "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None if compiling is None else sum(compiling[:steps]),
         "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
-        "workers": args.workers, "compile": args.compile if args.engine == "ajet" else None, "lora": args.lora, "logprob_gap": found.get("gaps"), "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "log": found["log"],
+        "workers": args.workers, "compile": args.compile if args.engine == "ajet" else None, "lora": args.lora, "logprob_gap": found.get("gaps"), "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "rows_at_s": found.get("rows_at_s"), "log": found["log"],
         "date": args.date, "commit": args.commit, "device": devices(gpus_of(args.way)), "versions": find_versions(),
     }
 
