@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { HttpAnswer } from '@agentjet/model-client';
-import { fetchHere, isHere } from './fetch-here.js';
+import { fetchHere, isHere } from './loopback-host.js';
 
 /** Everything that the client's protocol uses from the machine, so a simulation can replace it. */
 export type ClientHost = {
@@ -36,6 +36,20 @@ export const systemFetch: Fetch = async (url, init) => {
   const answer = !isReplaced && isHere(url, init) ? await fetchHere(url, init) : undefined;
   return answer ?? globalThis.fetch(url, init);
 };
+
+/** Runs the action with a signal that aborts when the time is over. */
+export async function withTimeLimit<Result>(
+  ms: number,
+  action: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const cancel = systemClientHost.after(ms, () => controller.abort(new Error(`no answer in ${ms / 1000} s`)));
+  try {
+    return await action(controller.signal);
+  } finally {
+    cancel();
+  }
+}
 
 /** Creates a random name. */
 export function newId({ random }: Pick<ClientHost, 'random'>): string {

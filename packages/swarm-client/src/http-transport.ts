@@ -9,7 +9,7 @@ import {
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
-import type { Fetch } from './host.js';
+import { withTimeLimit, type Fetch } from './host.js';
 import type { SwarmTransport } from './protocol/worker.js';
 
 /** Options of `createHttpTransport`. */
@@ -46,10 +46,8 @@ function checkKey(given: string | undefined): string | undefined {
 export function createSender(options: HttpTransportOptions): Send {
   const { url, timeoutMs = 60_000 } = options;
   const key = checkKey(options.key);
-  return async (method, path, body, headers = {}) => {
-    const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(new Error(`no answer in ${timeoutMs / 1000} s`)), timeoutMs);
-    try {
+  return (method, path, body, headers = {}) =>
+    withTimeLimit(timeoutMs, async (signal) => {
       const response = await options.fetch(`${url.replace(/\/+$/, '')}/swarm/v1${path}`, {
         method,
         headers: {
@@ -59,16 +57,13 @@ export function createSender(options: HttpTransportOptions): Send {
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: controller.signal,
+        signal,
       });
       const text = await response.text();
       const answer = parseJson(text);
       if (response.ok && answer !== undefined) return answer;
       throw toError(response.status, answer ?? text, url);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+    });
 }
 
 /** The requests of a client over HTTP. */

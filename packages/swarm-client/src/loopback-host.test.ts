@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
-import { isHere } from './fetch-here.js';
+import { isHere } from './loopback-host.js';
 import { systemFetch } from './host.js';
 
 const servers: Server[] = [];
