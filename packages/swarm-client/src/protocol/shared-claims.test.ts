@@ -49,13 +49,13 @@ it('claims again for the slots that got nothing, at once if there was something 
   expect(restsTaken()).toBe(2);
 });
 
-it('tells all slots that no more episodes come', async () => {
+it('resolves without an episode for all slots if no more come', async () => {
   const { idsOf, restsTaken } = open([1, () => ({ episodes: [], reason: 'no_task' })]);
   expect(await idsOf(3)).toEqual(['e0', undefined, undefined]);
   expect(restsTaken()).toBe(0);
 });
 
-it('tells all slots why the server refuses the client', async () => {
+it('rejects for all slots if the server refuses the client', async () => {
   const refuse = (): never => {
     throw new Error('refused');
   };
