@@ -8,26 +8,23 @@ import { createModelFolder } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { configuration } from 'agentjet';
 import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
+import { joinMeasured, type Measured } from './join-measured.js';
 import { memoryCases, type MemoryCase } from './memory-cases.js';
 
 /**
  * Does the embedded backbone need as much memory as `ajet model check` says before a run? Each case is a process that
  * samples and trains three steps with random weights of a real shape, and its peak is compared with the estimate.
- * `--only 'nano|30M'` takes the cases whose name matches. A case that may need more than is free is left out.
+ * `--only 'nano|30M'` measures the cases whose name matches, and the kept result changes only in these. A case that may
+ * need more than is free is left out.
  */
-
-type Measured = {
-  readonly case: string;
-  readonly predicted_bytes: number;
-  readonly measured_bytes: number;
-  readonly ratio: number;
-};
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const only = new RegExp(textOption(args, '--only') ?? '');
-  const wanted = memoryCases.filter(({ name }) => only.test(name));
+  const only = textOption(args, '--only');
+  const pattern = new RegExp(only ?? '');
+  const wanted = memoryCases.filter(({ name }) => pattern.test(name));
+  if (wanted.length === 0) throw new Error(`--only ${only} matches no case.`);
   const [measured, leftOut]: [Measured[], string[]] = [[], []];
   for (const memoryCase of wanted) {
     const folder = await modelFolderOf(memoryCase);
@@ -40,14 +37,23 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
         : `left out: ${memoryCase.name}`,
     );
   }
-  const ratios = measured.map(({ ratio }) => ratio);
+  const all = only === undefined ? { measured, leftOut } : joinMeasured(readKept(), { measured, leftOut });
+  const ratios = all.measured.map(({ ratio }) => ratio);
   const summary = {
-    cases: measured.length,
+    cases: all.measured.length,
     lowest_ratio: Math.min(...ratios),
     highest_ratio: Math.max(...ratios),
-    left_out: leftOut.length,
+    left_out: all.leftOut.length,
   };
-  return { summary, details: { ratio_is: 'predicted / measured', measured, left_out_cases: leftOut } };
+  return {
+    summary,
+    details: { ratio_is: 'predicted / measured', measured: all.measured, left_out_cases: all.leftOut },
+  };
+}
+
+function readKept(): string | undefined {
+  const file = path.join(import.meta.dirname, '../results/memory.json');
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
 /** Returns the figure that `ajet model check` gives for the largest work of the case. */
