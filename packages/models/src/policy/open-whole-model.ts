@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isBundledModel, quoteForShell } from '@agentjet/core';
+import { createScratchFolder } from '@agentjet/run-folder';
 import { exportModel, readBaseModel } from '@agentjet/trainer';
 
 export type WholeModel = {
@@ -29,8 +29,8 @@ export async function openWholeModel(model: string, options: WholeModelOptions):
   const base = isBundledModel(model) ? undefined : await readBaseModel(model);
   if (base === undefined) return { dir: model, isCopy: false, close: async () => undefined };
   const { openBase, signal, onNotice } = options;
-  const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-merged-'));
-  // if this fails, the system removes the temporary folder later
+  const scratch = await createScratchFolder('ajet-merged-');
+  // if this fails, a later process removes the folder after this one has ended
   const close = (): Promise<void> => rm(scratch, { recursive: true, force: true }).catch(() => undefined);
   try {
     const baseDir = await openBase(base);

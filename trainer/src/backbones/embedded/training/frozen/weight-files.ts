@@ -1,6 +1,6 @@
-import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { createScratchFolder } from '@agentjet/run-folder';
 import { parameterOf, type Parameter, type ParameterLayout } from '../model/parameter-layout.js';
 import { embeddingName } from '../model/sequence-inputs.js';
 import {
@@ -127,7 +127,7 @@ async function createFiles(
   format: WeightFormat,
   fill: (folder: string, files: Files) => Promise<WeightFiles>,
 ): Promise<WeightFiles> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'ajet-weights-'));
+  const folder = await createScratchFolder('ajet-weights-');
   const files = new Map<string, FileHandle>();
   try {
     for (const [location, bytes] of Object.entries(fileSizes(layout, format))) {
