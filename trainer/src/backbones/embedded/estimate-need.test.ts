@@ -102,11 +102,12 @@ describe('memory of the embedded backbone', () => {
     expect(ratio).toBeLessThanOrEqual(1.2);
   });
 
-  // Peaks of `ajet serve` in MB, over 13 calls, at most 4 at a time, of 182 + 100 tokens, with Qwen2.5-Coder-Instruct.
+  // Peaks of `ajet serve` in MB with Qwen2.5-Coder-Instruct and 4 calls at a time. In int8, 8 or 12 different prompts of
+  // 940 tokens filled the cache of prefixes. In float16, there were 13 calls of 182 + 100 tokens.
   it.each([
-    ['0.5B', 'int8', 1308],
+    ['0.5B', 'int8', 1395],
     ['0.5B', 'float16', 3121],
-    ['1.5B', 'int8', 2974],
+    ['1.5B', 'int8', 3085],
   ] as const)('is that of a server, too: %s in %s', (model, frozenWeights, megabytes) => {
     const work = { groups: 4, episodes: 1, prompt: 512, answer: 512 };
     const request = requestOf(shapes[model], work, { trains: false, section: { frozenWeights } });
@@ -114,7 +115,7 @@ describe('memory of the embedded backbone', () => {
     const ratio = peakOf(need) / (megabytes * 1e6);
     expect(ratio).toBeGreaterThanOrEqual(1);
     expect(ratio).toBeLessThanOrEqual(1.2);
-    expect(need.fullCacheBytes).toBeGreaterThan(peakOf(need));
+    expect(need.fullCacheBytes).toBeGreaterThanOrEqual(peakOf(need));
   });
 
   it('says that all weights of 0.5B need more than 16 GiB, and an adapter over int8 less than 7 GiB', () => {
