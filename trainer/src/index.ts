@@ -16,6 +16,7 @@ export { askTeacher } from './loop/ask-teacher.js';
 export { checkLoss } from './loop/choose-loss.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';
 
+export { largeModelAlpha } from './backbones/lora-options.js';
 export { learningRateAt } from './backbones/embedded/training/optimizer/learning-rate.js';
 export { createOnnxBackbone } from './backbones/embedded/create-onnx-backbone.js';
 export { createTinkerBackbone } from './backbones/tinker/create-tinker-backbone.js';

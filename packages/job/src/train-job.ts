@@ -10,7 +10,7 @@ import {
   readPlan,
   createScheduleSource,
   type Selected,
-  withRate,
+  withAutoSettings,
   checkKeepBest,
   checkStopOnCollapse,
   checkStart,
@@ -51,7 +51,12 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
   const model = await prepare();
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
   const runDir = options.resume === false ? undefined : await findRun(given, options.resume);
-  const config = withRate(withPacks(given, model), { model, composition: inputs.composition, runDir, onNotice });
+  const config = withAutoSettings(withPacks(given, model), {
+    model,
+    composition: inputs.composition,
+    runDir,
+    onNotice,
+  });
   const chatTokenizer = await loadModelTokenizer(model.modelDir, { ...inputs, onNotice }, config);
   const { totalSteps } = schedule;
   const emit = forecastFromLengths(options.emit, model.forecast);

@@ -3,7 +3,7 @@ import { createSft } from '@agentjet/trainer';
 import type { TaskReader } from '@agentjet/rollout';
 import type { JobListener, SftResult } from '@agentjet/records';
 import { collectTasks, type JobInputs } from '@agentjet/inputs';
-import { withRate, findRun, withTrainingRun } from '@agentjet/local-run';
+import { withAutoSettings, findRun, withTrainingRun } from '@agentjet/local-run';
 import { loadModelTokenizer, prepareModel, requireOnePolicy, withPacks } from '@agentjet/models';
 import { countEpochs } from './choose-epochs.js';
 import { createExampleOrder } from './example-order.js';
@@ -39,7 +39,12 @@ export async function imitate(given: CommonConfig, parts: SftParts): Promise<Sft
   const { modelDir } = model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const runDir = resume === false ? undefined : await findRun(given, resume);
-  const config = withRate(withPacks(given, model), { model, composition: inputs.composition, runDir, onNotice });
+  const config = withAutoSettings(withPacks(given, model), {
+    model,
+    composition: inputs.composition,
+    runDir,
+    onNotice,
+  });
   const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const { transcripts, sources } = await readTranscripts(config, { modelDir, chatTokenizer });
   const examples = await prepareExamples(transcripts, {

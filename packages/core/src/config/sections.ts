@@ -179,7 +179,11 @@ export const debug = z
 export const lora = z
   .strictObject({
     rank: setting(countOrZero(65_536), 0, '0: all weights are trained'),
-    alpha: setting(positive, 16),
+    alpha: setting(
+      z.union([z.literal('auto'), positive]),
+      'auto',
+      'what an adapter adds is multiplied by alpha / rank. auto: by the size of the model, 64 for up to 20M parameters, 16 above. The run stores the number',
+    ),
     target_modules: setting(
       z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),
       null,

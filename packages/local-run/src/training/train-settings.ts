@@ -9,7 +9,7 @@ import {
   type OptimizerOptions,
 } from '@agentjet/core';
 import type { TrainOptions } from '@agentjet/run';
-import { smallestModelRate } from './auto-rate.js';
+import { smallestModelRate } from './auto-settings.js';
 import type { BatchSettings, Normalization } from '@agentjet/trainer';
 
 /** This file makes the trainer's options from the keys of the YAML file. */

@@ -14,7 +14,7 @@ import {
 } from '@agentjet/run-folder';
 import { loadServedInputs, type ServedInputs, hashCode } from '@agentjet/inputs';
 import {
-  withRate,
+  withAutoSettings,
   checkKeepBest,
   checkServedStart,
   checkStopOnCollapse,
@@ -155,7 +155,7 @@ async function prepare(
     const onNotice = noticeOf(policy, loaded.length, options);
     if (summary !== undefined) onNotice(`model ${policy.config.model.path} (${summary})`);
     const runDir = known && (loaded.length === 1 ? known.dir : policyDir(known.dir, policy.name));
-    const config = withRate(withPacks(policy.config, policy), {
+    const config = withAutoSettings(withPacks(policy.config, policy), {
       model: policy,
       composition: inputs.composition,
       runDir,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { CommonConfig } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ConfigInput, createConfig, testComposition } from '@agentjet/inputs/testing';
-import { withRate } from './auto-rate.js';
+import { withAutoSettings } from './auto-settings.js';
 import { toOptimizerOptions } from './train-settings.js';
 
 let root = '';
@@ -24,13 +24,13 @@ type Given = {
 
 function resolve({ size, isLora = false, input, runDir }: Given) {
   const notices: string[] = [];
-  const config = withRate(create(input), {
+  const config = withAutoSettings(create(input), {
     model: { numParameters: size, trainsAdapter: isLora },
     composition: testComposition,
     runDir,
     onNotice: (message) => notices.push(message),
   });
-  return { config, lr: config.trainerCommon.optim.lr, notices };
+  return { config, lr: config.trainerCommon.optim.lr, alpha: config.lora.alpha, notices };
 }
 
 describe('optim.lr: auto', () => {
@@ -78,5 +78,42 @@ describe('optim.lr: auto', () => {
 
   it('is the only word that the setting takes', () => {
     expect(() => create({ trainerCommon: { optim: { lr: 'fast' as 'auto' } } })).toThrow(/optim\.lr/);
+  });
+});
+
+describe('lora.alpha: auto', () => {
+  const adapter: ConfigInput = { lora: { rank: 16 } };
+
+  it.each([
+    ['nano', 468_640, 64],
+    ['micro', 3_700_000, 64],
+    ['SmolLM2-135M', 134_500_000, 16],
+    ['Qwen2.5-7B', 7_600_000_000, 16],
+    ['a model of unknown size', undefined, 16],
+  ])('of %s is a number for its size', (_name, size, alpha) => {
+    expect(resolve({ ...(size !== undefined && { size }), isLora: true, input: adapter }).alpha).toBe(alpha);
+  });
+
+  it('is reported for the smallest models, if an adapter is trained', () => {
+    const text = "The adapter's alpha is 64, for a model of 468.6k parameters (lora.alpha: auto).";
+    expect(resolve({ size: 468_640, isLora: true, input: adapter }).notices).toContain(text);
+    expect(resolve({ size: 134_500_000, isLora: true, input: adapter }).notices.join()).not.toContain('alpha');
+    expect(resolve({ size: 468_640 }).notices).toEqual([]);
+  });
+
+  it('gives way to a number', () => {
+    const given = { lora: { rank: 16, alpha: 8 }, trainerCommon: { optim: { lr: 2e-4 } } };
+    expect(resolve({ size: 468_640, isLora: true, input: given })).toMatchObject({ alpha: 8, lr: 2e-4, notices: [] });
+  });
+
+  it('is stored as a number, which a resumed run keeps, also one of an earlier default', () => {
+    const earlier = { lora: { rank: 16, alpha: 16 } };
+    const { config } = resolve({ size: 468_640, isLora: true, input: earlier });
+    writeFileSync(path.join(root, 'config.yaml'), testComposition.format(config));
+    const { alpha, notices } = resolve({ size: 468_640, isLora: true, input: adapter, runDir: root });
+    expect(alpha).toBe(16);
+    expect(notices).toContain(
+      "The adapter's alpha is 16, which the run has stored. In a new run of this model, lora.alpha: auto is 64.",
+    );
   });
 });
