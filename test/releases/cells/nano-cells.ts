@@ -11,6 +11,12 @@ const lakePython = process.env['LAKE_PYTHON'] ?? 'python3';
 
 const nano = { backbone: 'onnx', model: 'nano', overrides: [] } as const;
 
+/** Trains an adapter over weights in int8 instead of all weights. */
+const withAdapter = {
+  ...nano,
+  overrides: ['lora.rank=16', 'onnx.frozen_weights=int8', 'trainer_common.tis_cap=2', 'trainer_common.optim.lr=auto'],
+} as const;
+
 /** Tutorials with the tiny model of `packages/nano`. */
 export const nanoCells: readonly Cell[] = [
   {
@@ -29,6 +35,24 @@ export const nanoCells: readonly Cell[] = [
     tutorial: 'werewolves',
     conf: 'tutorial/werewolves/werewolves.yaml',
     ...nano,
+    minutes: 9,
+  },
+  {
+    tutorial: 'frozen-lake-lora',
+    conf: 'tutorial/frozen-lake/frozen_lake.yaml',
+    ...withAdapter,
+    minutes: 4,
+  },
+  {
+    tutorial: 'math-agent-lora',
+    conf: 'tutorial/math-agent/math_agent.yaml',
+    ...withAdapter,
+    minutes: 6,
+  },
+  {
+    tutorial: 'werewolves-lora',
+    conf: 'tutorial/werewolves/werewolves.yaml',
+    ...withAdapter,
     minutes: 9,
   },
   {
