@@ -57,7 +57,8 @@ def test_a_call_is_read_at_the_end_of_an_answer_only() -> None:
     assert [tasks.calculate(text) for text in ("calc: 5 - 9", "so calc:2*3 ", "calc: 5 - 9 now", "5 - 9")] == ["-4", "6", None, None]
 
 
-def test_an_agent_has_learned_if_two_steps_or_evaluations_in_a_row_reach_the_mark() -> None:
+def test_an_agent_has_learned_if_the_mean_of_two_steps_or_evaluations_in_a_row_reaches_the_mark() -> None:
     series = [{"step": step, "success_rate": value} for step, value in enumerate([0.96, 0.9, 0.95, 0.97])]
     assert steps_to_mark("json", series, []) == 3
     assert steps_to_mark("calculator", [], series[:3]) is None
+    assert steps_to_mark("calculator", [], [{"step": 2, "success_rate": 0.92}, {"step": 4, "success_rate": 1.0}]) == 4

@@ -6,8 +6,8 @@ Node, the torch worker and the builtin sampler. With --way swarm it runs two com
 clock starts when the agents have sent their tasks. TRL is in `trl_run.py`. Both engines read the files that `tasks.py`
 writes, and follow `rules.py`. Node gets the flag that `deploy` gives to servers, in every way.
 
-An agent has learned `json` when two training steps in a row have a sampled success of 0.95 or more. It has learned
-`calculator` when two greedy evaluations in a row have that success. The clock does not count evaluations. If the agent
+An agent has learned `json` when two training steps in a row have a mean sampled success of 0.95 or more. It has learned
+`calculator` when two greedy evaluations in a row have that mean. The clock does not count evaluations. If the agent
 has not learned its task after --seconds, `steps_to_095` is null.
 
     python real.py MODEL --engine ajet --ajet "node packages/cli/bin/ajet.js" --task json --seed 1 --rate 1e-4 --start cold --out real.json

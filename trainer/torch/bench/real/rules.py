@@ -16,7 +16,7 @@ def evaluates(task: str) -> bool:
 
 
 def steps_to_mark(task: str, rows: list[dict[str, Any]], evaluations: list[dict[str, Any]]) -> int | None:
-    """Finds the first two consecutive steps, or evaluations, with a success of MARK or more. Returns the number of the
-    second."""
+    """Finds the first two consecutive steps, or evaluations, whose mean success is MARK or more. Returns the number of
+    the second."""
     series = [(row["step"], row["success_rate"]) for row in (evaluations if evaluates(task) else rows)]
-    return next((step for (_, one), (step, other) in zip(series, series[1:]) if min(one, other) >= MARK), None)
+    return next((step for (_, one), (step, other) in zip(series, series[1:]) if (one + other) / 2 >= MARK), None)
