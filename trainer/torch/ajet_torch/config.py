@@ -83,7 +83,7 @@ class WorkerConfig:
     - dtype: the dtype of the compute. `auto` is bfloat16 on a GPU, and float32 otherwise. With bfloat16 the master
       weights and moments stay float32.
     - master_weights: `bfloat16` drops the masters and rounds each update at random.
-    - master_start: the initial values of the masters. `zero` uses the bfloat16 weights. `file` uses the values of a
+    - master_start: the initial values of the masters. `auto` is `file`, if masters are kept in float32. `zero` uses the bfloat16 weights. `file` uses the values of a
       float32 file. `dithered` does the same if there is such a file, and otherwise draws them (`master_start.py`).
     - matmul: the products of the layers' linear parts. `plain` computes in dtype; for `fp8` see `fp8.py`.
     - max_pack_tokens: the maximum size of a pack. The sizes that are compiled depend on it.
@@ -107,7 +107,7 @@ class WorkerConfig:
     device: str = "auto"
     dtype: str = "auto"
     master_weights: str = "float32"
-    master_start: str = "zero"
+    master_start: str = "auto"
     matmul: str = "plain"
     max_pack_tokens: int = 8192
     attention: str = "auto"
@@ -140,7 +140,7 @@ CHOICES = {
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("auto", "bfloat16", "float32", "float64"),
     "master_weights": ("float32", "bfloat16"),
-    "master_start": ("zero", "file", "dithered"),
+    "master_start": ("auto", "zero", "file", "dithered"),
     "matmul": ("plain", "fp8"),
     "attention": ("auto", "dense", "flex", "rows", "flash4"),
     "compile": ("auto", "on", "off"),

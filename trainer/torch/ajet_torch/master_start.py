@@ -32,6 +32,8 @@ def start_masters(optimizer: Optimizer, config: WorkerConfig, dtype: torch.dtype
     if config.master_start == "zero" or dtype != torch.bfloat16 or config.lora.rank > 0:
         return
     if isinstance(optimizer, RoundedAdamW):
+        if config.master_start == "auto":
+            return
         raise WorkerError("bad_request", f"master_start is {config.master_start!r}, but master_weights 'bfloat16' keeps no masters. Set torch.master_start to 'zero', or torch.master_weights to 'float32'.")
     stored = read_float32(Path(config.model_dir))
     draws = config.master_start == "dithered" and not stored

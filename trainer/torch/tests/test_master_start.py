@@ -56,7 +56,7 @@ def test_what_a_float32_file_holds_is_what_the_masters_hold(tmp_path: Path) -> N
     folder = tiny_folder(tmp_path, "llama")
     stored = load_file(folder / "model.safetensors")
     plain = open_with(folder, "zero")
-    for start in ("file", "dithered"):
+    for start in ("auto", "file", "dithered"):
         trainer = open_with(folder, start)
         found = masters(trainer)
         # A value halfway between two bfloat16 numbers may move by one bit.
@@ -114,3 +114,4 @@ def test_adapters_start_as_before_and_a_run_without_masters_refuses(tmp_path: Pa
     assert all((low == 0).all() for low in adapted.optimizer.low.values())
     with pytest.raises(WorkerError, match="keeps no masters"):
         open_with(folder, "dithered", master_weights="bfloat16")
+    open_with(tiny_folder(tmp_path / "float32", "llama"), "auto", master_weights="bfloat16")  # begins like any run

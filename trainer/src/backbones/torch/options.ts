@@ -77,7 +77,7 @@ export type TorchBackboneOptions = {
    * uses the values of a float32 file. `dithered` does the same if there is such a file, and otherwise draws a random
    * value among those that round to the weight.
    */
-  readonly masterStart?: 'zero' | 'file' | 'dithered';
+  readonly masterStart?: 'auto' | 'zero' | 'file' | 'dithered';
   /**
    * The products of the layers' weights. `plain` (default) computes in `dtype`, `fp8` in 8-bit floats, on GPUs since
    * Ada and Hopper.

@@ -25,9 +25,9 @@ const section = z.strictObject({
     'float32 | bfloat16: updates are rounded at random, which saves 2 bytes a weight, or 4 on several GPUs',
   ),
   master_start: setting(
-    z.enum(['zero', 'file', 'dithered']),
-    'zero',
-    'masters of bfloat16 weights at the start: zero: the weights themselves | file: the values of a float32 file | dithered: as file, or drawn among the values that round to the weight if there is no such file',
+    z.enum(['auto', 'zero', 'file', 'dithered']),
+    'auto',
+    'masters of bfloat16 weights at the start: auto: as file, if masters are kept in float32 | zero: the weights themselves | file: the values of a float32 file | dithered: as file, or drawn among the values that round to the weight if there is no such file',
   ),
   matmul: setting(
     z.enum(['plain', 'fp8']),
