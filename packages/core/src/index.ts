@@ -89,6 +89,7 @@ export {
   valueAtPath,
   type JsonObject,
 } from './json-object.js';
+export { isLoopback } from './loopback.js';
 export { makeFolders, replaceFile } from './files.js';
 export { isReward, maxReward, rewardRange } from './limits.js';
 export { requestLimits } from './limits.js';

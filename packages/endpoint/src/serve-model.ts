@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { ApiError } from '@agentjet/chat-completions';
-import { type ChatModel, isSameSecret } from '@agentjet/core';
+import { type ChatModel, isLoopback, isSameSecret } from '@agentjet/core';
 import type { Context } from 'hono';
 import { type ConversationDoor, followModel, readConversation, takeFeedback } from './conversations.js';
 import { LatestMap } from './latest-map.js';
@@ -95,10 +95,4 @@ function checkNames(context: Context): void {
     'forbidden_origin',
     `This server has no key, so it answers only requests from this machine to this machine. This request names ${JSON.stringify(strange)}. Start the server with a key to use it from elsewhere.`,
   );
-}
-
-function isLoopback(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { hostname } = new URL(address);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
