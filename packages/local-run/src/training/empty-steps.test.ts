@@ -21,6 +21,21 @@ describe('EmptySteps', () => {
     expect(() => steps.check()).not.toThrow();
   });
 
+  it.each([
+    [{ groups_skipped: 2 }, 'trained nothing: the episodes of each task all got the same reward. Do.'],
+    [
+      { masked_episodes: 8 },
+      'a token limit cut an answer of 8 episodes, and trainer_common.mask_truncated_completions',
+    ],
+    [{ groups_skipped: 1, dropped_episodes: 4 }, 'same reward; 4 episodes were longer than a sample (data.overlong'],
+    [{ stale_episodes: 3 }, 'trained nothing: 3 episodes were too old. Do.'],
+    [{}, 'trained nothing: no token had an advantage. Do.'],
+  ])('names the reason of a step with %j', (metrics, message) => {
+    const steps = new EmptySteps(1, 'Do.');
+    steps.note({ ...empty, failed_episodes: 0, ...metrics });
+    expect(() => steps.check()).toThrow(message);
+  });
+
   it('has no limit if it is null', () => {
     const steps = new EmptySteps(null, '');
     for (let step = 0; step < 9; step++) steps.note(empty);

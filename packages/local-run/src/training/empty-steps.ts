@@ -45,17 +45,34 @@ function isEmpty({
   return trained === 0 && !isSure;
 }
 
-function nothingTrained(
-  numSteps: number,
-  { step, failed_episodes: failed = 0, episodes = 0 }: MetricsRecord,
-  repair: string,
-): WorkflowError {
+function nothingTrained(numSteps: number, last: MetricsRecord, repair: string): WorkflowError {
+  const { step, failed_episodes: failed = 0, episodes = 0 } = last;
   const why =
     failed === episodes
       ? `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`
-      : 'the episodes of each task all got the same reward, or were too long';
+      : describeLeftOut(last);
   return new WorkflowError(
     'nothing_trained',
     `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}. ${repair}`,
   );
+}
+
+/** Returns what kept the last step from training. Several reasons may apply to different tasks. */
+function describeLeftOut({
+  groups_skipped: equal = 0,
+  masked_episodes: cut = 0,
+  dropped_episodes: long = 0,
+  stale_episodes: stale = 0,
+}: MetricsRecord): string {
+  const reasons = [
+    ...(equal > 0 ? ['the episodes of each task all got the same reward'] : []),
+    ...(cut > 0
+      ? [
+          `a token limit cut an answer of ${cut} episodes, and trainer_common.mask_truncated_completions leaves them out`,
+        ]
+      : []),
+    ...(long > 0 ? [`${long} episodes were longer than a sample (data.overlong_sample_policy)`] : []),
+    ...(stale > 0 ? [`${stale} episodes were too old`] : []),
+  ];
+  return reasons.length === 0 ? 'no token had an advantage' : reasons.join('; ');
 }
