@@ -94,6 +94,19 @@ it('counts neither outages as failures nor failures as successes, and takes name
   expect(stderr).toMatch(/^next: ajet --conf job\.yaml .*rollout\.num_repeat=\d+/m);
 });
 
+it('predicts by the rules of the run: cut answers that are left out, and a teacher', async () => {
+  const folder = createJobFolder(modelDir);
+  const expectedOf = async (...settings: readonly string[]): Promise<unknown> => {
+    const { code, stdout } = await runAjet(folder, ['probe', 'job.yaml', '--json', ...settings]);
+    expect(code).toBe(0);
+    return lastLine(stdout)['expected'];
+  };
+  const allCut = ['rollout.max_response_length_in_one_turn=2', 'trainer_common.mask_truncated_completions=true'];
+  expect(await expectedOf(...allCut)).toMatchObject({ rate: 0 });
+  const taught = ['trainer_common.algorithm.adv_estimator=distill', `teacher.model=${modelDir}`];
+  expect(await expectedOf(...taught, 'rollout.num_repeat=2')).toMatchObject({ rate: 1 });
+});
+
 it('prints what is known after Ctrl-C', async () => {
   const slow = {
     'agent.ts': `

@@ -12,6 +12,7 @@ export { findParents } from './packing/unpack-rows.js';
 
 export { createTokenRecording, type TokenRecording } from './loop/token-records.js';
 export { prepareBatch, type BatchSettings, type PreparedBatch } from './loop/prepare-batch.js';
+export { shapeRewards, type RewardShaping } from './loop/shape-rewards.js';
 export { askTeacher } from './loop/ask-teacher.js';
 export { checkLoss } from './loop/choose-loss.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';

@@ -4,11 +4,15 @@ import type { GroupRules, EpisodeOutcome } from './outcomes.js';
 
 const rules: GroupRules = { dropsFailed: false, minShare: 0.5, trainedIfEqual: new Set() };
 
-/** One task; `x` is a failed episode and each other character is a value. */
+/**
+ * One task; `x` is a failed episode and each other character is a value. A capital letter is a masked episode with the
+ * value of the small one.
+ */
 const task = (values: string) => ({
-  outcomes: [...values].map(
-    (value): EpisodeOutcome => ({ value: value === 'x' ? null : value, isSuccess: value === '1' }),
-  ),
+  outcomes: [...values].map((value): EpisodeOutcome => {
+    const isMasked = value !== value.toLowerCase();
+    return { value: value === 'x' ? null : value.toLowerCase(), isSuccess: value === '1', isMasked };
+  }),
 });
 
 function chance(values: string, numRepeat: number, more: Partial<GroupRules> = {}): number {
@@ -37,6 +41,24 @@ describe('the chance that a group trains', () => {
         );
     },
   );
+
+  it.each(['aaBBcC', 'AABB', 'AAAa', 'AAAb', 'aAbBcC'])(
+    'needs an episode that is not masked, next to different rewards: %s',
+    (values) => {
+      const trains = (chosen: string): boolean =>
+        new Set(chosen.toLowerCase()).size > 1 && chosen !== chosen.toUpperCase();
+      for (const number of [2, 3, 4])
+        expect(chance(values, number)).toBeCloseTo(byEnumeration(values, number, trains), 12);
+    },
+  );
+
+  it('counts equal rewards that train only if an episode is not masked', () => {
+    const more = { trainedIfEqual: new Set(['a']) };
+    const trains = (chosen: string): boolean => chosen !== chosen.toUpperCase();
+    expect(chance('aAAA', 3, more)).toBeCloseTo(byEnumeration('aAAA', 3, trains), 12);
+    expect(chance('AAAA', 8, more)).toBe(0);
+    expect(chance('AABB', 8)).toBe(0);
+  });
 
   it('needs half of the places and two episodes if failed episodes are left out', () => {
     const trains = (chosen: string): boolean => {

@@ -61,7 +61,8 @@ function trains(numRepeat: number, { dropsFailed, minShare }: GroupRules, odds: 
 }
 
 /** Computes the odds by counting all ways to choose `numRepeat` of the task's episodes. */
-function ofChoices({ counts, completed, failed }: ValueCounts, numRepeat: number, rules: GroupRules): Odds {
+function ofChoices(task: ValueCounts, numRepeat: number, rules: GroupRules): Odds {
+  const { completed, failed } = task;
   return {
     ofFailed: (numFailed) =>
       numFailed > failed || numRepeat - numFailed > completed
@@ -71,12 +72,11 @@ function ofChoices({ counts, completed, failed }: ValueCounts, numRepeat: number
               logChoices(completed, numRepeat - numFailed) -
               logChoices(completed + failed, numRepeat),
           ),
-    withoutGradient: (number) =>
-      addUp(
-        untrained(counts, rules).map((count) =>
-          count < number ? 0 : Math.exp(logChoices(count, number) - logChoices(completed, number)),
-        ),
-      ),
+    withoutGradient: (number) => {
+      const among = (count: number): number =>
+        count < number ? 0 : Math.exp(logChoices(count, number) - logChoices(completed, number));
+      return addUp(untrained(task.counts, rules).map(among)) + maskedWithout(task, rules, among);
+    },
   };
 }
 
@@ -88,20 +88,35 @@ type Further = {
 };
 
 /** Predicts a group that is larger than the number of the task's episodes. */
-function ofFurther({ counts, completed }: ValueCounts, { numRepeat, rules, prior, shareFailed }: Further): Odds {
+function ofFurther(
+  { counts, masked, completed }: ValueCounts,
+  { numRepeat, rules, prior, shareFailed }: Further,
+): Odds {
   return {
     ofFailed: (numFailed) =>
       Math.exp(logChoices(numRepeat, numFailed)) *
       shareFailed ** numFailed *
       (1 - shareFailed) ** (numRepeat - numFailed),
-    withoutGradient: (number) =>
-      addUp(
+    withoutGradient: (number) => {
+      const equal = addUp(
         untrained(counts, rules).map(
           (count) =>
             (count / completed) * chanceOfRepeats(prior, { repeats: count - 1, others: completed - 1 }, number - 1),
         ),
-      ),
+      );
+      // Being masked and having equal rewards are taken as independent.
+      const allMasked = (addUp([...masked.values()]) / completed) ** number;
+      return equal + allMasked * (1 - equal);
+    },
   };
+}
+
+/**
+ * Returns the chance that all episodes of a group are masked and do not have equal rewards. A group of equal rewards has
+ * no gradient anyway. `among` gives the chance that all episodes of a group are among `count` ones of the task.
+ */
+function maskedWithout({ masked }: ValueCounts, rules: GroupRules, among: (count: number) => number): number {
+  return among(addUp([...masked.values()])) - addUp(untrained(masked, rules).map(among));
 }
 
 /**

@@ -14,6 +14,8 @@ export type EpisodeOutcome = {
   /** A name for the rewards of the episode. Episodes with equal rewards have equal names. Null: the agent failed. */
   readonly value: string | null;
   readonly isSuccess: boolean;
+  /** Whether the run trains no token of it, although its rewards are compared. Absent: no. */
+  readonly isMasked?: boolean;
 };
 
 /** Decides whether a group of episodes has a gradient. */
@@ -29,14 +31,25 @@ export type GroupRules = {
 /** How often each value occurred in a task. */
 export type ValueCounts = {
   readonly counts: ReadonlyMap<string, number>;
+  /** The same of masked episodes alone. */
+  readonly masked: ReadonlyMap<string, number>;
   /** The sum of the counts. */
   readonly completed: number;
   readonly failed: number;
 };
 
 export function countValues({ outcomes }: Pick<ProbedTask, 'outcomes'>): ValueCounts {
+  const completed = outcomes.filter(({ value }) => value !== null).length;
+  return {
+    counts: countEach(outcomes),
+    masked: countEach(outcomes.filter(({ isMasked }) => isMasked === true)),
+    completed,
+    failed: outcomes.length - completed,
+  };
+}
+
+function countEach(outcomes: readonly EpisodeOutcome[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { value } of outcomes) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const completed = outcomes.filter(({ value }) => value !== null).length;
-  return { counts, completed, failed: outcomes.length - completed };
+  return counts;
 }

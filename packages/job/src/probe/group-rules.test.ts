@@ -35,6 +35,21 @@ it('equal rewards train if they are compared with nothing, or with other groups'
   expect(trained(createReinforce({ baseline: 'batch' }))).toEqual(['0', '1']);
 });
 
+it('equal rewards train if a teacher scores the tokens', () => {
+  const teachable: Algorithm = {
+    name: 'taught',
+    needsTeacher: true,
+    credit: ({ episodes }) =>
+      episodes.flatMap(({ samples }) =>
+        samples.map(({ teacherLogprobs, ...sample }) => {
+          if (teacherLogprobs === undefined) throw new Error('no teacher has scored the sample');
+          return { ...sample, advantages: teacherLogprobs.map((value, t) => value - (sample.logprobs[t] ?? 0)) };
+        }),
+      ),
+  };
+  expect(trained(teachable)).toEqual(['0', '1']);
+});
+
 it('takes the rules for failed episodes from the configuration', () => {
   const rules = (policy: CommonConfig['rollout']['failedEpisodePolicy']) => {
     const { dropsFailed, minShare } = toGroupRules(

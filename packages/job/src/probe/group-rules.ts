@@ -26,12 +26,20 @@ export function toGroupRules(
 function trainsIfEqual(algorithm: Algorithm, episode: RewardedEpisode, others: EpisodeGroup): boolean {
   const numEpisodes = Math.max(2, algorithm.leastEpisodes ?? 2);
   const ids = Array.from({ length: numEpisodes }, (_, index) => `equal-${index}`);
-  const group = { groupId: 'equal', episodes: ids.map((id) => withId(episode, id)) };
-  const samples = algorithm.creditBatch?.([group, others]) ?? algorithm.credit(group);
+  const taught = algorithm.needsTeacher === true ? withTeacher : (each: RewardedEpisode): RewardedEpisode => each;
+  const group = { groupId: 'equal', episodes: ids.map((id) => withId(taught(episode), id)) };
+  const rest = { ...others, episodes: others.episodes.map(taught) };
+  const samples = algorithm.creditBatch?.([group, rest]) ?? algorithm.credit(group);
   return samples.some(
     ({ episodeId, advantages }) => ids.includes(episodeId) && advantages.some((value) => value !== 0),
   );
 }
+
+/** A probe asks no teacher. A teacher disagrees with the model nearly everywhere, so this one does. */
+const withTeacher = (episode: RewardedEpisode): RewardedEpisode => ({
+  ...episode,
+  samples: episode.samples.map((sample) => ({ ...sample, teacherLogprobs: sample.logprobs.map((value) => value - 1) })),
+});
 
 const withId = (episode: RewardedEpisode, episodeId: string): RewardedEpisode => ({
   ...episode,

@@ -1,4 +1,5 @@
-import type { CommonConfig, MeasuredLengths, RewardedEpisode } from '@agentjet/core';
+import type { MeasuredLengths, RewardedEpisode } from '@agentjet/core';
+import { shapeRewards, type RewardShaping } from '@agentjet/trainer';
 import type { ProbedTask } from '@agentjet/probe';
 import { countAnswers } from '@agentjet/records';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
@@ -14,6 +15,16 @@ type TaskTally = { -readonly [Key in keyof ProbedTask]: ProbedTask[Key] };
  */
 const mostRepresentatives = 100;
 
+/** How the run treats episodes. */
+export type EpisodeRules = {
+  /** Whether a failed episode counts with a reward of 0. */
+  readonly countsFailures: boolean;
+  /** Whether episodes with a cut answer are not trained, although their rewards are compared. */
+  readonly masksCutAnswers: boolean;
+  /** What long answers cost. The KL from the initial model is not known, and is 0 at first. */
+  readonly overlong: RewardShaping['overlong'];
+};
+
 export class ProbeTally {
   readonly temperature: number;
   /** One episode for each value of `EpisodeOutcome.value`. */
@@ -28,12 +39,12 @@ export class ProbeTally {
   /** The first error of an agent. */
   firstError: string | undefined;
   readonly #lengths = new EpisodeLengths();
-  readonly #countsFailures: boolean;
+  readonly #rules: EpisodeRules;
   readonly #tasks = new Map<string, TaskTally>();
 
-  constructor(temperature: number, policy: CommonConfig['rollout']['failedEpisodePolicy']) {
+  constructor(temperature: number, rules: EpisodeRules) {
     this.temperature = temperature;
-    this.#countsFailures = policy === 'zero_reward';
+    this.#rules = rules;
   }
 
   add(episode: Episode): void {
@@ -50,7 +61,9 @@ export class ProbeTally {
     this.#lengths.add(episode);
     const task = this.#taskOf(episode.task.taskId);
     const { answers, answers_cut: cut } = countAnswers([episode]);
-    task.outcomes = [...task.outcomes, { value: this.#valueOf(episode), isSuccess: isCompleted && episode.isSuccess }];
+    const isMasked = this.#rules.masksCutAnswers && cut > 0;
+    const isSuccess = isCompleted && episode.isSuccess;
+    task.outcomes = [...task.outcomes, { value: this.#valueOf(episode), isSuccess, ...(isMasked && { isMasked }) }];
     task.answers += answers;
     task.cutAnswers += cut;
     task.unreadCalls += Math.min(answers, episode.calls.malformedToolCalls);
@@ -73,8 +86,9 @@ export class ProbeTally {
   }
 
   #valueOf(episode: Episode): string | null {
-    if (episode.status !== 'completed' && !this.#countsFailures) return null;
-    const rewarded = toRewarded(episode);
+    const { countsFailures, overlong } = this.#rules;
+    if (episode.status !== 'completed' && !countsFailures) return null;
+    const rewarded = shapedBy(overlong, toRewarded(episode));
     const { reward, rewards, turnRewards } = rewarded;
     // Round the rewards, because algorithms treat rewards as equal if they differ only by rounding.
     const value = JSON.stringify([reward, rewards, turnRewards], (_key, part: unknown) =>
@@ -91,6 +105,12 @@ function toRewarded(episode: Episode): RewardedEpisode {
   if (episode.status !== 'completed') return { episodeId, samples, reward: 0 };
   const { reward, rewards, turnRewards } = episode;
   return { episodeId, samples, reward, ...(rewards && { rewards }), ...(turnRewards && { turnRewards }) };
+}
+
+function shapedBy(overlong: RewardShaping['overlong'], episode: RewardedEpisode): RewardedEpisode {
+  if (overlong === undefined) return episode;
+  const [group] = shapeRewards([{ groupId: '', episodes: [episode] }], { overlong });
+  return group?.episodes[0] ?? episode;
 }
 
 const emptyTask = (taskId: string): TaskTally => ({ taskId, outcomes: [], answers: 0, cutAnswers: 0, unreadCalls: 0 });
