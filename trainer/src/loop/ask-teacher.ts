@@ -1,4 +1,4 @@
-import type { MetricValues, RewardedEpisode, Sample, Teacher } from '@agentjet/core';
+import { BackboneError, type MetricValues, type RewardedEpisode, type Sample, type Teacher } from '@agentjet/core';
 import { packFor } from '../packing/pack-for.js';
 import { withTemperatures } from './batch-parts.js';
 import { orderGroups } from './credit-groups.js';
@@ -13,7 +13,8 @@ export type TeacherQuestion = {
 /**
  * Lets the teacher score every sampled token of the groups. The samples of all groups go to the teacher as token trees,
  * so it computes each shared token once. The trees do not depend on the order in which episodes finished, because other
- * trees would round differently. Rejects with the errors of the teacher.
+ * trees would round differently. Rejects with BackboneError `bad_teacher_answer` for a logprob that is not finite, and with the
+ * errors of the teacher.
  */
 export async function askTeacher(
   groups: readonly TrainingGroup[],
@@ -45,10 +46,19 @@ async function scoreSamples(
     terms.pair.forEach((pair, k) => {
       const position = (positions[predictors[pair] ?? 0] ?? 0) + 1;
       const score = scores[terms.sequence[k] ?? 0];
-      if (score !== undefined) score[position] = found[index]?.[k] ?? Number.NaN;
+      if (score !== undefined) score[position] = requireFinite(found[index]?.[k]);
     });
   });
   return samples.map((sample, row) => ({ ...sample, teacherLogprobs: scores[row] ?? new Float32Array() }));
+}
+
+/** An advantage that is not a number would leave out its whole group, as if the group had nothing to learn. */
+function requireFinite(logprob = Number.NaN): number {
+  if (Number.isFinite(logprob)) return logprob;
+  throw new BackboneError(
+    'bad_teacher_answer',
+    `The model that scores the samples (teacher.model, or the initial model with use_kl_in_reward) gave ${logprob} as a logprob. Its weights contain NaN or infinite values, or its computation overflows. Choose another model, or load it in float32.`,
+  );
 }
 
 /**

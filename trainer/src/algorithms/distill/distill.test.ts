@@ -122,6 +122,19 @@ describe('a teacher', () => {
     expect(await at(hot, 1)).not.toBe(await at(plain, 1));
   });
 
+  it.each([Number.NaN, -Infinity])('is refused if it gives %d', async (logprob) => {
+    const broken: Teacher = {
+      takes: 'packs',
+      termLogprobs: async (packs) => packs.map(({ terms }) => new Float32Array(terms.pair.length).fill(logprob)),
+      close: async () => undefined,
+    };
+    const asking = askTeacher([toGroup([sampleOf([1, 2, 3], 1)])], broken, { temperature: 1, maxPackTokens: 64 });
+    await expect(asking).rejects.toMatchObject({
+      code: 'bad_teacher_answer',
+      message: expect.stringContaining(`gave ${logprob} as a logprob`),
+    });
+  });
+
   it('asks in the same order however the episodes finished', async () => {
     const random = createRandom(5);
     const groups = ['a', 'b', 'c'].map((groupId): TrainingGroup => {
