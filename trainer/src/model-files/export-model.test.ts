@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -78,6 +78,19 @@ describe('an adapter', () => {
     expect(await read('layer.weight', [2, 3])).toEqual([5, 6, 7, 8, 9, 10]);
   });
 
+  it('without the name of its model is merged into the model that --base names', async () => {
+    const adapter = await writeAdapter({ base_model_name_or_path: null });
+    await expect(readBaseModel(adapter)).rejects.toThrow('"base_model_name_or_path" is missing. Merge the adapter');
+    await expect(exportModel(adapter, target)).rejects.toThrow('"base_model_name_or_path" is missing');
+    expect(await exportModel(adapter, target, { baseDir: await writeBase() })).toMatchObject({ numMerged: 1 });
+  });
+
+  it('that was saved without safetensors is refused by name', async () => {
+    const adapter = await writeAdapter();
+    await rename(path.join(adapter, 'adapter_model.safetensors'), path.join(adapter, 'adapter_model.bin'));
+    await expect(readBaseModel(adapter)).rejects.toThrow('only adapter_model.bin is there. Save the adapter again');
+  });
+
   it('is merged if it only says how it began', async () => {
     const initial = { init_lora_weights: 'gaussian', bias: 'none', use_dora: false, eva_config: {}, lora_dropout: 0.1 };
     expect(await exportModel(await writeAdapter(initial), target, { baseDir: await writeBase() })).toMatchObject({
@@ -94,7 +107,7 @@ describe('an adapter', () => {
     ['biases', { bias: 'lora_only' }, '"bias" is set'],
     ['a model that PiSSA changed', { init_lora_weights: 'pissa_niter_4' }, 'belongs to weights that peft has changed'],
     ['a model that OLoRA changed', { init_lora_weights: 'olora' }, 'path_initial_model_for_weight_conversion'],
-    ['no rank', { r: undefined }, '"r", "lora_alpha" or "base_model_name_or_path" is missing'],
+    ['no rank', { r: undefined }, '"r" or "lora_alpha" is missing'],
   ])('is refused with %s', async (_, changed, message) => {
     await expect(exportModel(await writeAdapter(changed), target)).rejects.toThrow(message);
   });

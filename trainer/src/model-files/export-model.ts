@@ -4,7 +4,7 @@ import path from 'node:path';
 import { BackboneError, textConfigOf } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { copyCompanions, readModelFolder } from './model-folder.js';
-import { type Adapter, readAdapter } from './read-adapter.js';
+import { type Adapter, adapterConfigFile, readAdapter } from './read-adapter.js';
 import { readModelConfig } from './read-model-config.js';
 import { badFile, overwriteTensor, readTensorInto, type TensorEntry } from './safetensors.js';
 
@@ -27,7 +27,16 @@ export type ExportedModel = {
  * BackboneError `bad_model_files`.
  */
 export async function readBaseModel(dir: string): Promise<string | undefined> {
-  return (await readAdapter(dir))?.baseModel;
+  const adapter = await readAdapter(dir);
+  return adapter === undefined ? undefined : nameBase(adapter, dir);
+}
+
+function nameBase({ baseModel }: Adapter, dir: string): string {
+  if (baseModel !== null) return baseModel;
+  throw badFile(
+    path.join(dir, adapterConfigFile),
+    '"base_model_name_or_path" is missing. Merge the adapter with `ajet export` and --base, which names its model',
+  );
 }
 
 /**
@@ -42,7 +51,7 @@ export async function exportModel(
   options: { readonly baseDir?: string; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ExportedModel> {
   const adapter = await readAdapter(dir);
-  const weightsDir = adapter === undefined ? dir : (options.baseDir ?? adapter.baseModel);
+  const weightsDir = adapter === undefined ? dir : (options.baseDir ?? nameBase(adapter, dir));
   if (existsSync(target) && (await readdir(target)).length > 0)
     throw new BackboneError('checkpoint', `${path.resolve(target)} is not empty. Name a new folder.`);
   const stopIfAborted = (): void => {

@@ -6,8 +6,8 @@ import { badFile, readTensorEntries, type TensorEntry } from './safetensors.js';
 
 /** A low-rank adapter (Hu et al. 2021) in the layout of peft: adapter_config.json and adapter_model.safetensors. */
 export type Adapter = {
-  /** The model that the adapter belongs to: a folder, or a name on the hub. */
-  readonly baseModel: string;
+  /** The model that the adapter belongs to: a folder, or a name on the hub. Null if peft did not know its name. */
+  readonly baseModel: string | null;
   /** Maps the name of a tensor to its change: W + scale B A, with A [rank, in] and B [out, rank]. */
   readonly changes: ReadonlyMap<string, { readonly a: TensorEntry; readonly b: TensorEntry }>;
   readonly scale: number;
@@ -68,11 +68,15 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
       file,
       `"init_lora_weights" is ${JSON.stringify(initial)}, so the adapter belongs to weights that peft has changed. Save it with save_pretrained(folder, path_initial_model_for_weight_conversion=...), which makes an adapter of the model's own weights`,
     );
-  if (typeof rank !== 'number' || typeof alpha !== 'number' || typeof baseModel !== 'string')
-    throw badFile(file, '"r", "lora_alpha" or "base_model_name_or_path" is missing');
+  if (typeof rank !== 'number' || typeof alpha !== 'number') throw badFile(file, '"r" or "lora_alpha" is missing');
   const isRootScaled = rootScaled === true;
   const scale = alpha / (isRootScaled ? Math.sqrt(rank) : rank);
-  return { baseModel, scale, isRootScaled, changes: await readChanges(path.join(dir, adapterWeightsFile)) };
+  return {
+    baseModel: typeof baseModel === 'string' ? baseModel : null,
+    scale,
+    isRootScaled,
+    changes: await readChanges(path.join(dir, adapterWeightsFile)),
+  };
 }
 
 function findUnsupported(config: JsonObject): string | undefined {
@@ -91,6 +95,8 @@ function isAbsent(config: JsonObject, name: string): boolean {
 }
 
 async function readChanges(file: string): Promise<Adapter['changes']> {
+  const isPickled = !existsSync(file) && existsSync(file.replace(/\.safetensors$/, '.bin'));
+  if (isPickled) throw badFile(file, 'only adapter_model.bin is there. Save the adapter again as safetensors');
   const entries = new Map((await readTensorEntries(file)).map((entry) => [entry.name, entry]));
   const changes = new Map<string, { readonly a: TensorEntry; readonly b: TensorEntry }>();
   for (const [name, a] of entries) {
