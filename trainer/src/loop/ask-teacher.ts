@@ -13,8 +13,8 @@ export type TeacherQuestion = {
 /**
  * Lets the teacher score every sampled token of the groups. The samples of all groups go to the teacher as token trees,
  * so it computes each shared token once. The trees do not depend on the order in which episodes finished, because other
- * trees would round differently. Rejects with BackboneError `bad_teacher_answer` for a logprob that is not finite, and with the
- * errors of the teacher.
+ * trees would round differently. Rejects with BackboneError `bad_teacher_answer` for a logprob that is not finite, and
+ * with the errors of the teacher.
  */
 export async function askTeacher(
   groups: readonly TrainingGroup[],
