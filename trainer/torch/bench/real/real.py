@@ -4,7 +4,7 @@ Each process measures one run and writes one row. The row has the engine, the ta
 whether the start was cold (with an empty folder for compiled code) or warm. `ajet` runs the command that users run:
 Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents; the
 clock starts when the agents have sent their tasks. TRL is in `trl_run.py`. Both engines read the files that `tasks.py`
-writes, and follow `rules.py`. Node gets the flag that `deploy` gives to servers, in every way.
+writes, and follow `rules.py`.
 
 An agent has learned `json` when two training steps in a row have a mean sampled success of 0.95 or more. It has learned
 `calculator` when two greedy evaluations in a row have that mean. The clock does not count evaluations. If the agent
@@ -84,7 +84,7 @@ def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
 
 def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     data, runs = folder / "data", folder / "runs"
-    environment = {**os.environ, "NODE_OPTIONS": f"{os.environ.get('NODE_OPTIONS', '')} --max-semi-space-size=64"}  # before the tasks import PyTorch, which names a folder of compiled code for all runs
+    environment = dict(os.environ)  # before the tasks import PyTorch, which names a folder of compiled code for all runs
     tasks.write(args.task, data, BATCH * args.steps, args.seed)
     config = folder / "real.yaml"
     config.write_text(ajet_config(args, data, runs))
