@@ -13,7 +13,9 @@ describe('cut answers', () => {
   it('are reported once, with their share and the limits', () => {
     const diagnosis = new Diagnosis(config);
     expect(messages(diagnosis, step(1, 100, 12), [])).toEqual([
-      expect.stringMatching(/^12 of 100 answers of step 1 \(12%\) .* rollout\.max_response_length_in_one_turn \(256\)/),
+      expect.stringMatching(
+        /^12 of 100 answers of step 1 \(12%\) .* rollout\.max_response_length_in_one_turn \(now 256\)/,
+      ),
     ]);
     expect(messages(diagnosis, step(2, 100, 50), [])).toEqual([]);
   });

@@ -8,3 +8,5 @@ export const leastAnswers = 20;
 export const lowestSuccess = 0.1;
 /** A model has collapsed if its success is below this share of its best success. */
 export const collapsedShare = 0.5;
+/** From this success on, a model has learned its tasks. */
+export const learnedSuccess = 0.9;

@@ -8,7 +8,7 @@ export function percent(share: number): string {
 }
 
 /** "lr (now 0.1)", or the name alone if the value is not known. */
-export const nameSetting = (name: string, value: number | undefined): string =>
+export const nameSetting = (name: string, value: number | string | undefined): string =>
   value === undefined ? name : `${name} (now ${value})`;
 
 /** "success on held-out tasks is 0.480 (95% 0.440-0.520)" */

@@ -3,6 +3,7 @@ import { collapsedShare } from '../limits.js';
 import type { Rule, RunRecords } from '../rule.js';
 import { stepsKept } from '../rule.js';
 import { meanSuccess, nameSteps } from '../sums.js';
+import { cureOfCollapse } from '../cures.js';
 
 /** Entropy is lost below 5% of its value at the start. */
 const entropyShare = 0.05;
@@ -57,12 +58,5 @@ function highest(lines: readonly MetricsRecord[]): MetricsRecord | undefined {
   );
 }
 
-function remedy({ config: { trainerCommon } }: RunRecords, bestStep?: number): string {
-  const { lr } = trainerCommon.optim;
-  const from =
-    bestStep === undefined || bestStep === 0
-      ? 'Begin again'
-      : `Begin again, or resume from a checkpoint near step ${bestStep},`;
-  const kl = trainerCommon.useKlLoss ? '' : ', or set trainer_common.use_kl_loss';
-  return `${from} with a lower trainer_common.optim.lr (now ${lr})${kl}. trainer_common.keep_best: success_rate keeps the best checkpoint.`;
-}
+const remedy = ({ config: { trainerCommon } }: RunRecords, bestStep?: number): string =>
+  cureOfCollapse({ rate: trainerCommon.optim.lr, usesKl: trainerCommon.useKlLoss }, bestStep);

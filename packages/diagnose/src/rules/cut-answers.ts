@@ -1,6 +1,7 @@
 import { leastAnswers, leastCut } from '../limits.js';
 import type { Rule } from '../rule.js';
 import { sumOf } from '../sums.js';
+import { cureOfCutAnswers } from '../cures.js';
 
 /**
  * Finds answers that end at the token limit. The agent gets an unfinished answer, and the policy gets a reward for it.
@@ -11,12 +12,12 @@ export const cutAnswers: Rule = {
     const answers = sumOf(steps, 'answers');
     const cut = sumOf(steps, 'answers_cut');
     if (answers < leastAnswers || cut / answers < leastCut) return undefined;
-    const { maxResponseLengthInOneTurn: limit, maxModelLen } = config.rollout;
+    const { maxResponseLengthInOneTurn, maxModelLen } = config.rollout;
     const where = steps.length === 1 ? `of step ${steps[0]?.step}` : `of the last ${steps.length} steps`;
     return {
       message:
         `${cut} of ${answers} answers ${where} (${Math.round((100 * cut) / answers)}%) were cut at a token limit, so the agent got them unfinished. ` +
-        `Raise rollout.max_response_length_in_one_turn (${limit}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers. The metric answers_cut counts them.`,
+        `${cureOfCutAnswers({ answerLimit: maxResponseLengthInOneTurn, contextLimit: maxModelLen })} The metric answers_cut counts them.`,
     };
   },
 };

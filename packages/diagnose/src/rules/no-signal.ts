@@ -1,11 +1,9 @@
 import { chanceOfMixedGroup, formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import { lowestSuccess } from '../limits.js';
+import { learnedSuccess, lowestSuccess } from '../limits.js';
 import type { RuleFinding, Rule, RunRecords } from '../rule.js';
 import { meanSuccess, nameSteps, sumOf } from '../sums.js';
-
-/** With a success rate above this one, the model has learned its tasks. */
-const high = 0.9;
+import { cureOfEasyTasks } from '../cures.js';
 
 /**
  * Finds runs in which most groups have equal rewards and train nothing, although the model does not solve its tasks.
@@ -30,12 +28,14 @@ function explain(records: RunRecords, counts: Counts): RuleFinding | undefined {
   const { steps, evaluations } = records;
   const success = meanSuccess(steps);
   if (success < lowestSuccess) return { message: `${describe(records, counts)} ${tooHard(records, success)}` };
-  if (success > high) {
+  if (success > learnedSuccess) {
     const isStart = steps[0]?.step === 1;
     return isStart ? { message: `${describe(records, counts)} ${tooEasy}` } : undefined;
   }
   const evaluated = evaluations.at(-1)?.['success_rate'] ?? 0;
-  return evaluated > high ? undefined : { message: `${describe(records, counts)} ${agreeing(records, success)}` };
+  return evaluated > learnedSuccess
+    ? undefined
+    : { message: `${describe(records, counts)} ${agreeing(records, success)}` };
 }
 
 function describe({ steps, config }: RunRecords, { groups, skipped, failed }: Counts): string {
@@ -78,8 +78,7 @@ function coolerHelp(
   return [`lower rollout.temperature (now ${temperature}; at ${cooler} success is ${seen})`];
 }
 
-const tooEasy =
-  'The tasks are too easy to teach anything. Use harder ones, or let task_reader.difficulty leave out those that are always solved.';
+const tooEasy = `The tasks are too easy to teach anything. ${cureOfEasyTasks}`;
 
 /** Explains groups that agree because some tasks are always solved and the others never are. */
 function agreeing({ config, trained }: RunRecords, success: number): string {

@@ -6,8 +6,9 @@ import { changeBetween, rises } from '../figures/change.js';
 import { luckOf } from '../episode-sets.js';
 import { between, meanOf, noiseIn } from '../figures/series.js';
 import { areShares, trainingRates } from '../outcome.js';
-import { figure, nameSetting } from '../words.js';
+import { figure } from '../words.js';
 import { isUnheld } from './kl-drift.js';
+import { cureOfCollapse } from '../../cures.js';
 
 type Level = Rate & { readonly step: number };
 
@@ -44,7 +45,7 @@ export const collapsed: Cause = {
           : ` Entropy went from ${figure(meanOf(between(entropy, 0, 0.1).values))} to ${figure(meanOf(between(entropy, 0.9, 1).values))}.`;
       return {
         summary: `The model has lost what it could do: ${on} fell from ${figure(best.rate)} at step ${best.step} to ${figure(last.rate)} at step ${last.step}.${spread}`,
-        cure: `Begin again, or resume from a checkpoint near step ${best.step}, with a lower ${nameSetting('trainer_common.optim.lr', run.settings.rate)}${run.settings.usesKl === true ? '' : ', or set trainer_common.use_kl_loss'}. trainer_common.keep_best: success_rate keeps the best checkpoint.`,
+        cure: cureOfCollapse(run.settings, best.step),
         episodes: failures(run, last.step),
         since: best.step,
         ...(!isUnheld(run) && { explains: [...collapsed.explains, 'kl_drift'] }),

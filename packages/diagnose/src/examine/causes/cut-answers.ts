@@ -3,7 +3,8 @@ import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { between, meanOf } from '../figures/series.js';
 import { evaluatedRates } from '../outcome.js';
-import { percent, nameSetting } from '../words.js';
+import { percent } from '../words.js';
+import { cureOfCutAnswers } from '../../cures.js';
 
 /** With this share or more, cut answers slow down even a run that learns a little. */
 const alwaysShare = 0.2;
@@ -45,7 +46,7 @@ export const manyCutAnswers: Cause = {
     const failed = recent.filter(({ status }) => status === 'failed');
     return {
       summary: `${percent(share)} of the answers since step ${first} were cut at a token limit, so the agent got them unfinished.${sayOverflow(overflow.length, recent.length)}`,
-      cure: `Raise ${nameSetting('rollout.max_response_length_in_one_turn', run.settings.answerLimit)}, or ${nameSetting('rollout.max_model_len', run.settings.contextLimit)} if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers.`,
+      cure: cureOfCutAnswers(run.settings),
       episodes: affected.map(({ id }) => id),
       since: first,
       ...((share >= alwaysShare || learnsAnyway(run)) && { asks: learnsAnyway(run) ? 'nothing' : 'change' }),

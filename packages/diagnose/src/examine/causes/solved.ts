@@ -2,9 +2,8 @@ import type { Cause } from '../cause.js';
 import { between, meanOf } from '../figures/series.js';
 import { outcomeOf, trainingSuccess, type MeasuredSuccess } from '../outcome.js';
 import { describeOutcome, percent } from '../words.js';
-
-/** The rule `no_signal`, which watches a running job, has the same limit. */
-const leastSuccess = 0.9;
+import { learnedSuccess } from '../../limits.js';
+import { cureOfEasyTasks } from '../../cures.js';
 
 export const solved: Cause = {
   name: 'always_solved',
@@ -17,7 +16,7 @@ export const solved: Cause = {
     const late = between(equal, 0.75, 1);
     const share = meanOf(late.values);
     const success = outcomeOf(run);
-    if (share <= 0.5 || success === undefined || success.high < leastSuccess || success.rate < leastSuccess - 0.1)
+    if (share <= 0.5 || success === undefined || success.high < learnedSuccess || success.rate < learnedSuccess - 0.1)
       return undefined;
     return isFromStart(run) ? tooEasy(share, success) : learned(run, { share, success });
   },
@@ -26,13 +25,13 @@ export const solved: Cause = {
 function isFromStart(run: Parameters<Cause['look']>[0]): boolean {
   const { equal_groups: equal } = run.figures;
   const first = trainingSuccess(run, 0, 0.1);
-  return (first?.rate ?? 0) >= leastSuccess && equal !== undefined && meanOf(between(equal, 0, 0.1).values) > 0.5;
+  return (first?.rate ?? 0) >= learnedSuccess && equal !== undefined && meanOf(between(equal, 0, 0.1).values) > 0.5;
 }
 
 function tooEasy(share: number, success: MeasuredSuccess) {
   return {
     summary: `The model solved the tasks from the start: ${describeOutcome(success)}, and ${percent(share)} of the groups have equal rewards and train nothing.`,
-    cure: 'Use harder tasks, or let task_reader.difficulty leave out those that are always solved.',
+    cure: cureOfEasyTasks,
     taken: share,
   };
 }
