@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from ajet_torch import attention
 from ajet_torch.attention import PlanOptions, build_dense_plan, build_plan
@@ -146,17 +149,23 @@ def test_a_layer_keeps_what_the_forecast_counts() -> None:
     assert sum(kept.values()) == tokens * (3 * config.hidden_size + 2 * config.intermediate_size + 2 * config.num_key_value_heads * config.head_dim)
 
 
-def test_only_small_models_of_known_families_that_are_trained_in_the_usual_way_are_fused(monkeypatch: pytest.MonkeyPatch) -> None:
+CASES = json.loads((Path(__file__).parent / "fused_cases.json").read_text())
+SIZES = {"vocab_size": 61, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_only_small_models_of_known_families_that_are_trained_in_the_usual_way_are_fused(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forecast of memory, `is-fused.ts`, is tested with the same cases."""
     monkeypatch.setattr("ajet_torch.model.has_triton", lambda: True)
-    gpu = torch.device("cuda")
-    llama = tiny_lm("llama", torch.float32)
-    assert fuses(llama, WorkerConfig(), gpu, False)
-    assert not fuses(llama, WorkerConfig(), CPU, False)
-    assert not fuses(llama, WorkerConfig(), gpu, True)
-    for family in ("qwen3", "mistral"):  # norms of heads, and a window
-        assert not fuses(tiny_lm(family, torch.float32), WorkerConfig(), gpu, False)
-    for options in ({"compile": "on"}, {"compile": "off"}, {"attention": "flex"}, {"activation_checkpointing": True}, {"lora": LoraConfig(rank=2)}, {"matmul": "fp8"}):
-        assert not fuses(llama, WorkerConfig(**options), gpu, False)
-    monkeypatch.setattr("ajet_torch.model.MOST_PARAMETERS_FOR_ALL_SIZES", 1000)
-    assert not fuses(llama, WorkerConfig(), gpu, False)
-    assert smallest_window(llama.config) is None and not fits(tiny_lm("llama", torch.float64), None)
+    lm = AutoModelForCausalLM.from_config(AutoConfig.for_model(**(SIZES | case["config"])))
+    if case.get("is_large"):
+        monkeypatch.setattr("ajet_torch.model.MOST_PARAMETERS_FOR_ALL_SIZES", 1000)
+    config = WorkerConfig(lora=LoraConfig(rank=case.get("lora_rank", 0)), **case.get("settings", {}))
+    is_sharded = case.get("gpus", 1) > 1 or config.cpu_offload
+    assert fuses(lm, config, torch.device("cuda"), is_sharded) == case["fused"]
+    assert not fuses(lm, config, CPU, is_sharded)
+
+
+def test_precisions_without_kernels_are_not_fused() -> None:
+    llama = tiny_lm("llama", torch.float64)
+    assert smallest_window(llama.config) is None and not fits(llama, None)

@@ -6,6 +6,7 @@ import { teacherParts } from '../needs/teacher-need.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from './refused-classes.js';
 import type { TorchSection } from './registration.js';
+import { isFused, type CompilerSettings } from './is-fused.js';
 
 /**
  * Estimates memory and time of the torch backbone, per GPU, from the shape of the model. The factors are fitted to the
@@ -77,17 +78,7 @@ const measured = {
   shareOfPeak: 0.455,
 } as const;
 
-type TorchSettings = Pick<
-  TorchSection,
-  | 'masterWeights'
-  | 'matmul'
-  | 'attention'
-  | 'activationCheckpointing'
-  | 'activationBudget'
-  | 'cpuOffload'
-  | 'reshard'
-  | 'compile'
->;
+type TorchSettings = CompilerSettings & Pick<TorchSection, 'masterWeights' | 'reshard'>;
 
 const defaults: TorchSettings = {
   masterWeights: 'float32',
@@ -112,7 +103,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   const gpus = request.gpus && trainersGpus(request.config.rollout, request.gpus);
   const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
   const sampler = vllmParts(shape, request.config.rollout, workload);
-  const fused = gpus?.count === 1 && isFused(shape, settings, request);
+  const fused = gpus?.count === 1 && isFused(shape.numParameters, settings, request);
   const teacher = teacherParts(request, estimateTorch);
   const parts = (tokens: number): readonly MemoryPart[] => {
     if (gpus === null) return [...cpuParts(shape, request, tokens), ...teacher];
@@ -134,25 +125,6 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
       request.trains &&
       (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null && (fused ? 'kernels' : true))),
   };
-}
-
-/**
- * Returns whether the worker trains the model on one GPU without torch.compile, as `fuses` of the worker's model.py
- * decides.
- */
-function isFused(
-  { numParameters }: ModelShape,
-  { compile, attention, matmul, activationBudget, activationCheckpointing, cpuOffload }: TorchSettings,
-  { config, model }: NeedRequest,
-): boolean {
-  const isPlain = matmul === 'plain' && config.lora.rank === 0 && activationBudget === 1;
-  const isUsual = compile === 'auto' && attention === 'auto' && !activationCheckpointing && !cpuOffload;
-  const isFamily: Readonly<Record<string, boolean>> = {
-    llama: true,
-    qwen2: model['use_sliding_window'] !== true,
-    mistral: model['sliding_window'] === null,
-  };
-  return isPlain && isUsual && numParameters < 500e6 && isFamily[String(model['model_type'])] === true;
 }
 
 type OnGpu = {
