@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { collectAll } from '@agentjet/rollout/testing';
 import type { Task } from '@agentjet/core';
 import { says, scriptedHost, type ScriptedAnswer } from '@agentjet/model-client/testing';
 import { tableReaderCases } from '@agentjet/data/testing';
@@ -83,16 +84,10 @@ function open(
   return { reader, host, notices };
 }
 
-async function list(tasks: AsyncIterable<Task>): Promise<readonly Task[]> {
-  const listed: Task[] = [];
-  for await (const task of tasks) listed.push(task);
-  return listed;
-}
-
 const documentsOf = (tasks: readonly Task[]): ReadonlySet<unknown> =>
   new Set(tasks.map(({ metadata }) => metadata['document']));
 const both = async (reader: TaskReader) =>
-  [await list(reader.trainingTasks()), await list(reader.evaluationTasks())] as const;
+  [await collectAll(reader.trainingTasks()), await collectAll(reader.evaluationTasks())] as const;
 
 describe('generated tasks', () => {
   for (const { name, run } of tableReaderCases(() => open().reader)) it(name, run);
@@ -138,7 +133,7 @@ it('are compared by their meaning if a model of embeddings is named, and its vec
     return { status: 200, body: JSON.stringify({ data: texts.map((text) => ({ embedding: vectorOf(text) })) }) };
   });
   const make = (taskNum: number) =>
-    list(open(undefined, { embeddings, host, taskNum, evaluation: 0 }).reader.trainingTasks());
+    collectAll(open(undefined, { embeddings, host, taskNum, evaluation: 0 }).reader.trainingTasks());
   const asked = (await make(6)).map(({ mainQuery }) => /tower (\D+)/.exec(mainQuery)?.[1]);
   expect(new Set(asked)).toEqual(new Set(names));
   expect(asked).toHaveLength(names.length);
@@ -201,12 +196,12 @@ it.each<[string, (data: Data) => object, string]>([
 ])('are left out if %s, which is counted', async (reason, answer, kind) => {
   const { reader } = open((data) => says(JSON.stringify(answer(data))), { evaluation: 0 });
   if (kind !== 'repeat') {
-    await expect(list(reader.trainingTasks())).rejects.toThrow(
+    await expect(collectAll(reader.trainingTasks())).rejects.toThrow(
       `The model made no valid training task. Most often (12 times): ${reason}.`,
     );
     return;
   }
-  expect(await list(reader.trainingTasks())).toHaveLength(6);
+  expect(await collectAll(reader.trainingTasks())).toHaveLength(6);
   expect((await reader.describe?.())?.training.dropped).toEqual([expect.objectContaining({ reason, count: 12 })]);
 });
 
@@ -264,5 +259,7 @@ it('say what is missing: a model, or a key', async () => {
       timeout: 1,
     },
   });
-  await expect(list(reader.trainingTasks())).rejects.toThrow(/task_reader\.data_generation\.model\.name is not set/);
+  await expect(collectAll(reader.trainingTasks())).rejects.toThrow(
+    /task_reader\.data_generation\.model\.name is not set/,
+  );
 });

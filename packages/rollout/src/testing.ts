@@ -14,3 +14,5 @@ export {
   type ScriptedEpisodeOptions,
 } from './testing/scripted-episode.js';
 export { toolCallText } from './testing/tool-call-text.js';
+export { collectAll } from './testing/collect-all.js';
+export { addingModel } from './testing/adding-model.js';

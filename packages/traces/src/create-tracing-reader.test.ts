@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { collectAll } from '@agentjet/rollout/testing';
 import type { Task } from '@agentjet/core';
 import { tableReaderCases } from '@agentjet/data/testing';
 import { says, scriptedHost, type ScriptedAnswer } from '@agentjet/model-client/testing';
@@ -57,12 +58,6 @@ function open(
   });
 }
 
-async function list(tasks: AsyncIterable<Task>): Promise<readonly Task[]> {
-  const listed: Task[] = [];
-  for await (const task of tasks) listed.push(task);
-  return listed;
-}
-
 describe('traces', () => {
   const file = () => write('t.jsonl', ...Array.from({ length: 20 }, (_, at) => talk(at)));
   for (const { name, run } of tableReaderCases(() => open([file()], { split: { evaluation: 0.3 } }))) it(name, run);
@@ -76,7 +71,7 @@ it('become tasks whose right answer is a correction, and whose label is a thumb 
     talk(3, { feedback: { score: 2 } }),
     talk(4),
   );
-  const tasks = await list(open([file], { feedback: { filePath: null, goodFrom: 4 } }).trainingTasks());
+  const tasks = await collectAll(open([file], { feedback: { filePath: null, goodFrom: 4 } }).trainingTasks());
   expect(tasks.map(({ taskId, mainQuery, metadata }) => [taskId, mainQuery, metadata])).toEqual([
     [
       'trace/a1',
@@ -101,23 +96,23 @@ it('take feedback from another file, for an answer or for the last one of a conv
   const file = write('t.jsonl', talk(1), talk(2), { ...talk(3), conversation_id: 'c2' });
   const filePath = write('f.jsonl', { id: 'a1', thumb: 'down' }, { conversation_id: 'c2', correction: 'So' });
   const feedback = { filePath, goodFrom: null };
-  const tasks = await list(open([file], { feedback }).trainingTasks());
+  const tasks = await collectAll(open([file], { feedback }).trainingTasks());
   expect(tasks.map(({ metadata }) => metadata['feedback'])).toEqual([
     { thumb: 'down' },
     undefined,
     { correction: 'So' },
   ]);
-  const bad = await list(open([file], { feedback, filters: { keep: 'bad' } }).trainingTasks());
+  const bad = await collectAll(open([file], { feedback, filters: { keep: 'bad' } }).trainingTasks());
   expect(bad.map(({ taskId }) => taskId)).toEqual(['trace/a1', 'trace/a3']);
   writeFileSync(filePath, '{"id": "a1"}\n');
-  await expect(list(open([file], { feedback }).trainingTasks())).rejects.toThrow(/f\.jsonl:1 has no feedback/);
+  await expect(collectAll(open([file], { feedback }).trainingTasks())).rejects.toThrow(/f\.jsonl:1 has no feedback/);
 });
 
 it('keep a conversation on one side, and a question that was asked twice once, with its best feedback', async () => {
   const talks = Array.from({ length: 60 }, (_, at) => ({ ...talk(at), conversation_id: `c${at % 12}` }));
   const again = { ...talk(7, { feedback: { correction: 'Seven' } }), id: 'again', conversation_id: 'other' };
   const reader = open([write('t.jsonl', ...talks, again)], { split: { evaluation: 0.4 } });
-  const sides = [await list(reader.trainingTasks()), await list(reader.evaluationTasks())] as const;
+  const sides = [await collectAll(reader.trainingTasks()), await collectAll(reader.evaluationTasks())] as const;
   const talksOf = (tasks: readonly Task[]) => new Set(tasks.map(({ metadata }) => metadata['conversation']));
   for (const conversation of talksOf(sides[1])) expect(talksOf(sides[0])).not.toContain(conversation);
   const ids = sides.flat().map(({ taskId }) => taskId);
@@ -176,7 +171,7 @@ it.each([
 ])('are read from OTLP with %s, whole or in lines', async (_, attributes) => {
   const call = otlp(span('s1', { ...attributes, 'feedback.thumb': 'up' }), span('s2', { 'http.method': 'GET' }));
   for (const file of [write('whole.json', call), write('lines.jsonl', otlp(span('s0', {})), call)]) {
-    const tasks = await list(open([file]).trainingTasks());
+    const tasks = await collectAll(open([file]).trainingTasks());
     expect(tasks).toEqual([
       {
         taskId: 'trace/s1',
@@ -207,7 +202,7 @@ it('are the conversations of a run folder, if it collected them', async () => {
     },
     { episode_id: 'e3', messages: said('So.') },
   );
-  const tasks = await list(open([dir]).trainingTasks());
+  const tasks = await collectAll(open([dir]).trainingTasks());
   expect(tasks.map(({ taskId, mainQuery, metadata }) => [taskId, mainQuery, metadata['given_answer']])).toEqual([
     ['trace/e2', 'Where?', 'Here.'],
     ['trace/e3', 'Why?', 'So.'],
@@ -229,14 +224,14 @@ it('are trajectories in ATIF, one per file or per line, with the feedback of the
     trajectory('the desk'),
     trajectory('the cat', { feedback: { correction: 'Here.' } }),
   );
-  const tasks = await list(open([one, lines]).trainingTasks());
+  const tasks = await collectAll(open([one, lines]).trainingTasks());
   expect(tasks.map(({ mainQuery, metadata }) => [mainQuery, metadata['is_good'], metadata['answer']])).toEqual([
     ['Where is the fair?', true, undefined],
     ['Where is the desk?', undefined, undefined],
     ['Where is the cat?', undefined, 'Here.'],
   ]);
   const broken = write('broken.json', { ...trajectory('x'), steps: [] });
-  await expect(list(open([broken]).trainingTasks())).rejects.toThrow(
+  await expect(collectAll(open([broken]).trainingTasks())).rejects.toThrow(
     /broken\.json is not a trajectory: steps is empty/,
   );
 });
@@ -248,7 +243,7 @@ it('are one for a question to which the agent called its model several times: th
       'gen_ai.prompt.0.content': 'Why?',
       'gen_ai.completion.0.content': answer,
     });
-  const [task, ...others] = await list(
+  const [task, ...others] = await collectAll(
     open([write('t.json', otlp(call('s1', 'Let me look.'), call('s2', 'So.')))]).trainingTasks(),
   );
   expect([task?.taskId, task?.metadata['given_answer'], others]).toEqual(['trace/s2', 'So.', []]);
@@ -272,7 +267,7 @@ it('are chosen by a model, which is asked once for each, and ignores instruction
     return reply === undefined ? 'broken' : says(reply(/"code": "(\w+)"/.exec(system?.content ?? '')?.[1] ?? ''));
   });
   const reader = () => open([file], { filters: { rubric: 'The question is clear.' }, host });
-  const tasks = await list(reader().trainingTasks());
+  const tasks = await collectAll(reader().trainingTasks());
   expect(tasks.map(({ taskId }) => taskId)).toEqual(['trace/a1']);
   expect((await reader().describe?.())?.training.dropped).toEqual([
     { reason: 'the filter says no', count: 2, examples: ['a2', 'a3'] },
@@ -285,7 +280,7 @@ it('keep both questions of two tools that gave their answers the same id, and co
   const left = write('left.jsonl', { id: 1, question: 'Why?', answer: 'So.' });
   const copy = write('left-copy.jsonl', { id: 1, question: 'Why?', answer: 'So.', thumb: 'up' });
   const right = write('right.jsonl', { id: 1, question: 'Where?', answer: 'Here.', thumb: 'down' });
-  const tasks = await list(open([left, copy, right]).trainingTasks());
+  const tasks = await collectAll(open([left, copy, right]).trainingTasks());
   expect(tasks.map(({ taskId, mainQuery, metadata }) => [taskId, mainQuery, metadata['is_good']])).toEqual([
     ['trace/1', 'Why?', true],
     ['trace/1#2', 'Where?', false],
@@ -297,12 +292,12 @@ it.each([
   [{ question: 'Why?' }, /t\.jsonl:1 has no answer/],
   [5, /t\.jsonl:1 is not an object/],
 ])('say what is wrong with the line %j', async (line, message) => {
-  await expect(list(open([write('t.jsonl', line, talk(1))]).trainingTasks())).rejects.toThrow(message);
+  await expect(collectAll(open([write('t.jsonl', line, talk(1))]).trainingTasks())).rejects.toThrow(message);
 });
 
 it('say which filter left nothing', async () => {
   const reader = open([write('t.jsonl', talk(1), talk(2))], { filters: { keep: 'corrected' } });
-  await expect(list(reader.trainingTasks())).rejects.toThrow(
+  await expect(collectAll(reader.trainingTasks())).rejects.toThrow(
     /All 2 traces were left out: 2: filters\.keep is corrected/,
   );
 });
@@ -318,7 +313,7 @@ it('are those whose right answer is known, if that is wanted', async () => {
     talk(6),
   );
   const known = open([file], { filters: { keep: 'known' }, feedback: { filePath: null, goodFrom: 4 } });
-  const tasks = await list(known.trainingTasks());
+  const tasks = await collectAll(known.trainingTasks());
   expect(tasks.map(({ taskId }) => taskId)).toEqual(['trace/a1', 'trace/a2', 'trace/a4']);
 });
 
@@ -326,10 +321,10 @@ it('are all for training if evaluation has a file of tasks, none of which may be
   const validation = { filePath: write('held-out.jsonl', { task_id: 'h', main_query: 'What else?', metadata: {} }) };
   const file = write('t.jsonl', ...Array.from({ length: 9 }, (_, at) => talk(at)));
   const reader = open([file], { validation, split: { evaluation: 0.3 } });
-  expect(await list(reader.trainingTasks())).toHaveLength(9);
-  expect((await list(reader.evaluationTasks())).map(({ taskId }) => taskId)).toEqual(['h']);
+  expect(await collectAll(reader.trainingTasks())).toHaveLength(9);
+  expect((await collectAll(reader.evaluationTasks())).map(({ taskId }) => taskId)).toEqual(['h']);
   const leaking = { filePath: write('leaking.jsonl', { task_id: 'h', main_query: 'What about case 3?' }) };
-  await expect(list(open([file], { validation: leaking }).trainingTasks())).rejects.toThrow(
+  await expect(collectAll(open([file], { validation: leaking }).trainingTasks())).rejects.toThrow(
     /in both training and evaluation/,
   );
 });
@@ -349,7 +344,7 @@ it('take the feedback that lies in the same folder if several folders have the s
   write('week-2/feedback.jsonl', { id: 'ann/1', thumb: 'down' }, { id: 'ann/2', thumb: 'down' });
   write('week-3/transcripts.jsonl', said('Three?', '3', 1));
   write('week-3/feedback.jsonl');
-  const tasks = await list(open(folders).trainingTasks());
+  const tasks = await collectAll(open(folders).trainingTasks());
   expect(tasks.map(({ mainQuery, metadata }) => [mainQuery, metadata['given_answer'], metadata['is_good']])).toEqual([
     ['One?', '1', true],
     ['Same?', 'no', false],

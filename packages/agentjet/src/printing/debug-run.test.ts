@@ -1,3 +1,4 @@
+import { addingModel } from '@agentjet/rollout/testing';
 import type { ChatModel } from '@agentjet/core';
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { WorkflowFunction } from '@agentjet/rollout';
@@ -7,20 +8,6 @@ import { AgentJetJob } from '../job.js';
 import type { ConfigInput } from '../registrations.js';
 import { formatEvent } from './event-lines.js';
 
-/** Calls a tool first, then answers. */
-const scripted: ChatModel = {
-  name: 'scripted',
-  generate: async ({ messages }) => ({
-    id: 'x',
-    model: 'scripted',
-    message:
-      messages.at(-1)?.role === 'tool'
-        ? { role: 'assistant', content: 'It is 3.' }
-        : { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":1,"b":2}' }] },
-    finishReason: 'stop',
-    usage: { promptTokens: 10, completionTokens: 5 },
-  }),
-};
 let server: Awaited<ReturnType<typeof startEndpointServer>>;
 beforeAll(async () => {
   server = await startEndpointServer();
@@ -38,7 +25,7 @@ const addUp: WorkflowFunction = async (task, tuner) => {
 };
 
 /** Runs the workflow with backbone `debug` on a model at a real address. Returns the printed text and the result. */
-async function debug(workflow: WorkflowFunction, config: ConfigInput = {}, model: ChatModel = scripted) {
+async function debug(workflow: WorkflowFunction, config: ConfigInput = {}, model: ChatModel = addingModel) {
   const lines: string[] = [];
   const end = new AbortController();
   const { baseUrl, apiKey, model: served } = server.open({ episodeId: 'e', agentName: 'a', model, signal: end.signal });

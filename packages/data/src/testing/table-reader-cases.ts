@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { TaskError, type ContractCase, type Task } from '@agentjet/core';
+import { TaskError, type ContractCase } from '@agentjet/core';
 import type { TaskReader, TaskTable } from '@agentjet/rollout';
-import { readerCases } from '@agentjet/rollout/testing';
+import { readerCases, collectAll } from '@agentjet/rollout/testing';
 
 async function tableOf(reader: TaskReader): Promise<TaskTable> {
   const table = await reader.trainingTable?.();
@@ -9,14 +9,8 @@ async function tableOf(reader: TaskReader): Promise<TaskTable> {
   return table;
 }
 
-async function listTasks(pass: AsyncIterable<Task>): Promise<readonly Task[]> {
-  const tasks: Task[] = [];
-  for await (const task of pass) tasks.push(task);
-  return tasks;
-}
-
 async function checkTable(reader: TaskReader): Promise<void> {
-  const [table, tasks] = [await tableOf(reader), await listTasks(reader.trainingTasks())];
+  const [table, tasks] = [await tableOf(reader), await collectAll(reader.trainingTasks())];
   assert.equal(table.size, tasks.length, 'The number of tasks in the table differs from that of the pass.');
   for (const index of tasks.keys())
     assert.deepEqual(
@@ -27,7 +21,7 @@ async function checkTable(reader: TaskReader): Promise<void> {
 }
 
 async function checkOrder(reader: TaskReader): Promise<void> {
-  const [table, tasks] = [await tableOf(reader), await listTasks(reader.trainingTasks())];
+  const [table, tasks] = [await tableOf(reader), await collectAll(reader.trainingTasks())];
   const backwards = [...tasks.keys()].toReversed();
   for (const index of backwards) assert.deepEqual(await table.taskAt(index), tasks[index]);
   const together = await Promise.all(backwards.map((index) => table.taskAt(index)));
@@ -43,7 +37,9 @@ async function checkBounds(reader: TaskReader): Promise<void> {
 async function checkCard(reader: TaskReader): Promise<void> {
   const card = await reader.describe?.();
   assert.ok(card !== undefined, 'The reader does not describe its tasks.');
-  const counts = [reader.trainingTasks(), reader.evaluationTasks()].map(async (pass) => (await listTasks(pass)).length);
+  const counts = [reader.trainingTasks(), reader.evaluationTasks()].map(
+    async (pass) => (await collectAll(pass)).length,
+  );
   assert.deepEqual([card.training.tasks, card.evaluation.tasks], await Promise.all(counts));
   for (const { kind, location, sha256 } of [...card.training.sources, ...card.evaluation.sources]) {
     assert.ok(kind !== '' && location !== '', 'A source has no name.');

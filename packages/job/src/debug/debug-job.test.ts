@@ -1,4 +1,4 @@
-import type { ChatModel } from '@agentjet/core';
+import { addingModel } from '@agentjet/rollout/testing';
 import { createTaskReader, type EndpointHost, type Policy, type WorkflowFunction, limitCalls } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
 import { createConfig } from '@agentjet/inputs/testing';
@@ -6,21 +6,7 @@ import { createPlaceKeeper, WorkerCount } from '@agentjet/local-run';
 import type { JobEvent, EpisodeTranscript } from '@agentjet/records';
 import { debugJob } from './debug-job.js';
 
-/** Calls a tool first, then answers. */
-const scripted: ChatModel = {
-  name: 'scripted',
-  generate: async ({ messages }) => ({
-    id: 'x',
-    model: 'scripted',
-    message:
-      messages.at(-1)?.role === 'tool'
-        ? { role: 'assistant', content: 'It is 3.' }
-        : { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":1,"b":2}' }] },
-    finishReason: 'stop',
-    usage: { promptTokens: 10, completionTokens: 5 },
-  }),
-};
-const policy: Policy = { kind: 'chat', model: scripted };
+const policy: Policy = { kind: 'chat', model: addingModel };
 const endpointHost: EndpointHost = { open: () => ({ baseUrl: '', apiKey: '', model: '' }) };
 const reader = createTaskReader({
   training: ['a', 'b', 'c'].map((taskId) => ({ taskId, mainQuery: `What is 1+2, ${taskId}?` })),
@@ -71,7 +57,7 @@ it('shows both sides of a game, the one that does not learn among its calls', as
   const game: WorkflowFunction = async (task, tuner) => {
     const ask = { messages: [{ role: 'user', content: task.mainQuery }] } as const;
     await tuner.selectModel({ agentName: 'player' }, (model) => model).generate(ask);
-    const writer = { ...scripted, name: 'gpt' };
+    const writer = { ...addingModel, name: 'gpt' };
     await tuner.selectModel({ agentName: 'writer', debugModel: writer }, (model) => model, ['generate']).generate(ask);
     await tuner.selectModel({ agentName: 'player' }, (model) => model).generate(ask);
     return { reward: 1 };
@@ -87,7 +73,9 @@ it('shows both sides of a game, the one that does not learn among its calls', as
 it('says so if no agent asked a tuned model for anything, as with a misspelt target', async () => {
   const config = createConfig({ trainableTargets: ['sovler'], debug: { debugMaxParallel: 1 } });
   const untrained: WorkflowFunction = async (_task, tuner) => {
-    await tuner.selectModel({ agentName: 'solver', debugModel: scripted }, (model) => model).generate({ messages: [] });
+    await tuner
+      .selectModel({ agentName: 'solver', debugModel: addingModel }, (model) => model)
+      .generate({ messages: [] });
     return { reward: 1 };
   };
   const { notices } = await debug(untrained, config);

@@ -7,6 +7,7 @@ import { createScriptedEngine } from '../testing.js';
 import type { WorkflowSource } from '../workflow.js';
 import type { AttemptKeeper } from './attempts.js';
 import { runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './run-groups.js';
+import { collectAll } from '../testing/collect-all.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -33,15 +34,9 @@ function open(workflow: WorkflowSource, options: Partial<GroupsOptions> = {}): A
   });
 }
 
-async function collect(groups: AsyncIterable<TaskGroup>): Promise<readonly TaskGroup[]> {
-  const collected: TaskGroup[] = [];
-  for await (const group of groups) collected.push(group);
-  return collected;
-}
-
 describe('runGroups', () => {
   it('yields complete groups in the order of the tasks, whichever is done first', async () => {
-    const groups = await collect(
+    const groups = await collectAll(
       open(async (task) => (await pause(12 - 2 * Number(task.mainQuery)), { reward: Number(task.mainQuery) })),
     );
     expect(groups.map(({ groupId }) => groupId)).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
@@ -57,7 +52,7 @@ describe('runGroups', () => {
       maxOpenGroups: 7,
       onEpisode: ({ episodeId }: Episode) => reported.push(episodeId),
     };
-    const groups = await collect(open(hang, options));
+    const groups = await collectAll(open(hang, options));
     expect(groups.map(({ groupId, isGivenUp }) => [groupId, isGivenUp])).toEqual([
       ['t0', true],
       ...['t1', 't2', 't3', 't4', 't5'].map((id) => [id, undefined]),
@@ -70,7 +65,9 @@ describe('runGroups', () => {
 
   it('gives the same seeds next to other episodes, and others for another seed', async () => {
     const seeds = async (options: Partial<GroupsOptions>) =>
-      (await collect(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) => episodes.map(({ seed }) => seed));
+      (await collectAll(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) =>
+        episodes.map(({ seed }) => seed),
+      );
     const first = await seeds({});
     expect(new Set(first).size).toBe(12);
     expect(await seeds({ maxParallel: 1, maxOpenGroups: 1 })).toEqual(first);
@@ -79,19 +76,19 @@ describe('runGroups', () => {
 
   it('makes a separate group for each draw of a task, with other seeds', async () => {
     const twice = [...tasksOf(1), ...tasksOf(2)];
-    const groups = await collect(open(() => ({ reward: 1 }), { tasks: twice, idPrefix: 'e1-' }));
+    const groups = await collectAll(open(() => ({ reward: 1 }), { tasks: twice, idPrefix: 'e1-' }));
     expect(groups.map(({ groupId }) => groupId)).toEqual(['e1-t0', 'e1-t0#2', 'e1-t1']);
     const episodes = groups.flatMap((group) => group.episodes);
     expect(new Set(episodes.map(({ episodeId }) => episodeId)).size).toBe(6);
     expect(new Set(episodes.map(({ seed }) => seed)).size).toBe(6);
-    const once = await collect(open(() => ({ reward: 1 }), { tasks: tasksOf(2) }));
+    const once = await collectAll(open(() => ({ reward: 1 }), { tasks: tasksOf(2) }));
     expect(groups[0]?.episodes.map(({ seed }) => seed)).toEqual(once[0]?.episodes.map(({ seed }) => seed));
   });
 
   it('runs maxParallel episodes at a time, and no more', async () => {
     let running = 0;
     let most = 0;
-    await collect(
+    await collectAll(
       open(async () => ((most = Math.max(most, ++running)), await pause(3), running--, { reward: 1 }), {
         maxParallel: 3,
         maxOpenGroups: 7,
@@ -118,7 +115,7 @@ describe('runGroups', () => {
     expect(started.size).toBe(3);
     release();
     expect(await first).toMatchObject({ value: { groupId: 't0' } });
-    expect(await collect(groups)).toHaveLength(5);
+    expect(await collectAll(groups)).toHaveLength(5);
   });
 
   it('does not start before it is asked, nor pull tasks beyond the window', async () => {
@@ -136,7 +133,7 @@ describe('runGroups', () => {
   });
 
   it('keeps failed episodes as data, and continues', async () => {
-    const groups = await collect(
+    const groups = await collectAll(
       open((task) => {
         if (task.taskId === 't1') throw new Error('bad luck');
         return { reward: 1 };
@@ -152,7 +149,7 @@ describe('runGroups', () => {
   it('reports progress', async () => {
     const started: string[] = [];
     const ended: Episode[] = [];
-    await collect(
+    await collectAll(
       open(() => ({ reward: 1 }), {
         tasks: tasksOf(2),
         onEpisodeStart: ({ episodeId }) => started.push(episodeId),
@@ -246,7 +243,7 @@ describe('toEpisodeGroup', () => {
       if (tuner.episodeId.endsWith('r1')) throw new Error('half way');
       return { rewards: { a: 2 } };
     };
-    const [group] = await collect(open(paid, { tasks: tasksOf(1) }));
+    const [group] = await collectAll(open(paid, { tasks: tasksOf(1) }));
     if (group === undefined) throw new Error('no group');
     const [first, failed] = toEpisodeGroup(group, 'zero_reward')?.episodes ?? [];
     expect(first).toMatchObject({
@@ -268,7 +265,7 @@ describe('toEpisodeGroup', () => {
         return { reward: 1 };
       };
     const groupOf = async (temperatureOf: (episodeId: string) => number) => {
-      const [group] = await collect(open(drawing(temperatureOf), { tasks: tasksOf(1) }));
+      const [group] = await collectAll(open(drawing(temperatureOf), { tasks: tasksOf(1) }));
       return group && toEpisodeGroup(group, 'drop_group');
     };
     expect(await groupOf((episodeId) => (episodeId.endsWith('r1') ? 0.2 : 0.9))).toBeUndefined();
@@ -276,7 +273,7 @@ describe('toEpisodeGroup', () => {
   });
 
   it('drops a group with a failed episode, or counts it with reward 0', async () => {
-    const [group] = await collect(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));
+    const [group] = await collectAll(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));
     if (group === undefined) throw new Error('no group');
     expect(toEpisodeGroup(group, 'drop_group')).toBeUndefined();
     expect(toEpisodeGroup(group, 'zero_reward')).toMatchObject({
@@ -314,7 +311,7 @@ describe('attempts', () => {
     const onEpisode = (episode: Episode): void =>
       void seen.push({ episodeId: episode.episodeId, seed: episode.seed, attempt: episode.attempt });
     const options = { tasks: tasksOf(1), keeper: createKeeper(3), onEpisode };
-    const [group] = await collect(open(workflow, options));
+    const [group] = await collectAll(open(workflow, options));
     expect(group?.episodes).toMatchObject([
       { episodeId: 't0-r0', status: 'completed', reward: 1 },
       { episodeId: 't0-r1-a2', status: 'completed', reward: 3 },
@@ -351,7 +348,7 @@ describe('attempts', () => {
         throw new TypeError('the judge has a bug');
       },
     };
-    const groups = await collect(open(workflow, { tasks: tasksOf(3), judge, keeper: createKeeper(1) }));
+    const groups = await collectAll(open(workflow, { tasks: tasksOf(3), judge, keeper: createKeeper(1) }));
     for (const policy of ['zero_reward', 'partial_group', 'drop_group'] as const)
       expect(groups.map((group) => toEpisodeGroup(group, policy)?.episodes.length)).toEqual([undefined, undefined, 2]);
   });
@@ -362,7 +359,7 @@ describe('attempts', () => {
         throw outage();
       },
     };
-    const [group] = await collect(open(() => ({}), { tasks: tasksOf(1), judge, keeper: createKeeper(1) }));
+    const [group] = await collectAll(open(() => ({}), { tasks: tasksOf(1), judge, keeper: createKeeper(1) }));
     expect(group?.episodes[0]).toMatchObject({ status: 'failed', error: { outage: { source: 'judge' } } });
   });
 });
@@ -374,8 +371,8 @@ describe('a partial group', () => {
   };
 
   it('trains the episodes that are left if they are enough', async () => {
-    const [four] = await collect(open(workflow, { tasks: tasksOf(1), numRepeat: 4 }));
-    const [five] = await collect(open(workflow, { tasks: tasksOf(1), numRepeat: 5 }));
+    const [four] = await collectAll(open(workflow, { tasks: tasksOf(1), numRepeat: 4 }));
+    const [five] = await collectAll(open(workflow, { tasks: tasksOf(1), numRepeat: 5 }));
     if (four === undefined || five === undefined) throw new Error('no group');
     expect(toEpisodeGroup(four, 'partial_group')?.episodes.map(({ episodeId }) => episodeId)).toEqual([
       't0-r0',

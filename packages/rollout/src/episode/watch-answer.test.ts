@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { watchAnswer, type CallOutcome } from './watch-answer.js';
+import { collectAll } from '../testing/collect-all.js';
 
 async function* piecesOf(...pieces: readonly unknown[]): AsyncGenerator<unknown> {
   for (const piece of pieces) {
@@ -17,11 +18,7 @@ function watch(answer: unknown) {
   return { given, outcomes };
 }
 
-async function drain(source: unknown): Promise<readonly unknown[]> {
-  const seen: unknown[] = [];
-  for await (const piece of source as AsyncIterable<unknown>) seen.push(piece);
-  return seen;
-}
+const drain = (source: unknown): Promise<readonly unknown[]> => collectAll(source as AsyncIterable<unknown>);
 
 const said = (content: string): CallOutcome => ({ answer: { role: 'assistant', content } });
 

@@ -1,12 +1,7 @@
-import { TaskError, type Task } from '@agentjet/core';
+import { TaskError } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { createTaskReader, type TaskInput } from './task-reader.js';
-
-async function collect(tasks: AsyncIterable<Task>): Promise<readonly Task[]> {
-  const collected: Task[] = [];
-  for await (const task of tasks) collected.push(task);
-  return collected;
-}
+import { collectAll } from '../testing/collect-all.js';
 
 describe('createTaskReader', () => {
   it('reads lists and generators, as often as asked', async () => {
@@ -15,14 +10,14 @@ describe('createTaskReader', () => {
       yield { taskId: 'b', mainQuery: 'y', metadata: { level: 2 } };
     }
     const reader = createTaskReader({ training, evaluation: [{ taskId: 'a', mainQuery: 'z' }] });
-    const first = await collect(reader.trainingTasks());
+    const first = await collectAll(reader.trainingTasks());
     expect(first).toEqual([
       { taskId: 'a', mainQuery: 'x', initMessages: [], metadata: {} },
       { taskId: 'b', mainQuery: 'y', initMessages: [], metadata: { level: 2 } },
     ]);
-    expect(await collect(reader.trainingTasks())).toEqual(first);
-    expect(await collect(reader.evaluationTasks())).toHaveLength(1);
-    expect(await collect(createTaskReader({ training }).evaluationTasks())).toEqual([]);
+    expect(await collectAll(reader.trainingTasks())).toEqual(first);
+    expect(await collectAll(reader.evaluationTasks())).toHaveLength(1);
+    expect(await collectAll(createTaskReader({ training }).evaluationTasks())).toEqual([]);
   });
 
   it.each([
@@ -36,7 +31,7 @@ describe('createTaskReader', () => {
     ],
     [[undefined], /training task 1 is undefined/],
   ])('refuses %o', async (tasks, message) => {
-    const error = await collect(
+    const error = await collectAll(
       createTaskReader({ training: tasks as unknown as readonly TaskInput[] }).trainingTasks(),
     ).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TaskError);

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
-import { isJsonObject, type ContractCase, type Task } from '@agentjet/core';
+import { isJsonObject, type ContractCase } from '@agentjet/core';
 import { createTaskReader, type TaskReader } from '../tasks/task-reader.js';
-
-async function listTasks(pass: AsyncIterable<Task>): Promise<readonly Task[]> {
-  const tasks: Task[] = [];
-  for await (const task of pass) tasks.push(task);
-  return tasks;
-}
+import { collectAll } from './collect-all.js';
 
 async function checkPasses(reader: TaskReader): Promise<void> {
-  const first = await listTasks(reader.trainingTasks());
+  const first = await collectAll(reader.trainingTasks());
   assert.ok(first.length > 0, 'The reader has no training tasks.');
-  assert.deepEqual(await listTasks(reader.trainingTasks()), first, 'A second pass gives other tasks than the first.');
-  const evaluation = await listTasks(reader.evaluationTasks());
-  assert.deepEqual(await listTasks(reader.evaluationTasks()), evaluation);
+  assert.deepEqual(await collectAll(reader.trainingTasks()), first, 'A second pass gives other tasks than the first.');
+  const evaluation = await collectAll(reader.evaluationTasks());
+  assert.deepEqual(await collectAll(reader.evaluationTasks()), evaluation);
 }
 
 async function checkTogether(reader: TaskReader): Promise<void> {
-  const alone = await listTasks(reader.trainingTasks());
-  const passes = await Promise.all([listTasks(reader.trainingTasks()), listTasks(reader.trainingTasks())]);
+  const alone = await collectAll(reader.trainingTasks());
+  const passes = await Promise.all([collectAll(reader.trainingTasks()), collectAll(reader.trainingTasks())]);
   assert.deepEqual(passes, [alone, alone], 'Two passes at the same time disturb each other.');
 }
 
@@ -27,7 +22,7 @@ async function checkTasks(reader: TaskReader): Promise<void> {
     training: () => reader.trainingTasks(),
     evaluation: () => reader.evaluationTasks(),
   });
-  const tasks = [...(await listTasks(checked.trainingTasks())), ...(await listTasks(checked.evaluationTasks()))];
+  const tasks = [...(await collectAll(checked.trainingTasks())), ...(await collectAll(checked.evaluationTasks()))];
   for (const { taskId, mainQuery, initMessages, metadata } of tasks) {
     assert.equal(typeof mainQuery, 'string', `The question of task "${taskId}" is not a string.`);
     assert.ok(Array.isArray(initMessages), `initMessages of task "${taskId}" is not a list.`);
@@ -37,12 +32,12 @@ async function checkTasks(reader: TaskReader): Promise<void> {
 }
 
 async function checkLeaving(reader: TaskReader): Promise<void> {
-  const all = await listTasks(reader.trainingTasks());
+  const all = await collectAll(reader.trainingTasks());
   for await (const task of reader.trainingTasks()) {
     assert.deepEqual(task, all[0]);
     break;
   }
-  assert.deepEqual(await listTasks(reader.trainingTasks()), all, 'A pass that was left early changes the next.');
+  assert.deepEqual(await collectAll(reader.trainingTasks()), all, 'A pass that was left early changes the next.');
 }
 
 /**

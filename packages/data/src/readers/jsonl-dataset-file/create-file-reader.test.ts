@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { collectAll } from '@agentjet/rollout/testing';
 import type { Task } from '@agentjet/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { tableReaderCases } from '../../testing/table-reader-cases.js';
@@ -23,14 +24,8 @@ function write(name: string, text: string): string {
   return file;
 }
 
-async function list(tasks: AsyncIterable<Task>): Promise<readonly Task[]> {
-  const listed: Task[] = [];
-  for await (const task of tasks) listed.push(task);
-  return listed;
-}
-
 const idsOf = async (tasks: AsyncIterable<Task>): Promise<readonly string[]> =>
-  (await list(tasks)).map(({ taskId }) => taskId);
+  (await collectAll(tasks)).map(({ taskId }) => taskId);
 
 const lines = (...rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const sum = (at: number): object => ({ task_id: `t${at}`, main_query: `What is ${at} + ${at}?`, answer: 2 * at });
@@ -135,12 +130,12 @@ it('keeps tasks with the same value of a field on one side', async () => {
   const training = write('talks.jsonl', lines(...rows));
   const reader = openFileReader({ training, split: { evaluation: 0.4, by: 'talk' } });
   const talks = async (tasks: AsyncIterable<Task>) =>
-    new Set((await list(tasks)).map(({ metadata }) => metadata['talk']));
+    new Set((await collectAll(tasks)).map(({ metadata }) => metadata['talk']));
   const [left, right] = [await talks(reader.trainingTasks()), await talks(reader.evaluationTasks())];
   expect([...left].filter((talk) => right.has(talk))).toEqual([]);
   expect(left.size + right.size).toBe(30);
   await expect(
-    list(openFileReader({ training, split: { evaluation: 0.4, by: 'tlak' } }).trainingTasks()),
+    collectAll(openFileReader({ training, split: { evaluation: 0.4, by: 'tlak' } }).trainingTasks()),
   ).rejects.toThrow(/split\.by is "tlak", which the task does not have/);
 });
 
