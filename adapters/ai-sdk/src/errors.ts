@@ -1,4 +1,4 @@
-import { EngineError, isTimeout } from '@agentjet/core';
+import { EngineError, isTimeoutReason } from '@agentjet/core';
 import { APICallError } from '@ai-sdk/provider';
 
 const statusOf: Readonly<Record<string, number>> = { context_overflow: 400, bad_request: 400, closed: 410 };
@@ -11,7 +11,7 @@ export function toAiSdkError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
   // If AbortSignal.timeout ends a call, a provider over HTTP throws a TimeoutError, and so does this model.
   if (thrown.code === 'aborted')
-    return isTimeout(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
+    return isTimeoutReason(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
   return new APICallError({
     message: thrown.message,
     url: 'agentjet:in-process',

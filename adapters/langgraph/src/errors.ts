@@ -1,4 +1,4 @@
-import { EngineError, isTimeout } from '@agentjet/core';
+import { EngineError, isTimeoutReason } from '@agentjet/core';
 import { ContextOverflowError, LangChainError, ModelAbortError } from '@langchain/core/errors';
 
 /** Converts engine errors to LangChain's own types. Other errors pass through unchanged. */
@@ -17,7 +17,7 @@ function createError(error: EngineError): Error {
     case 'context_overflow':
       return new ContextOverflowError(error.message);
     case 'aborted':
-      return isTimeout(error.cause) ? createTimeoutError(error.message) : new ModelAbortError(error.message);
+      return isTimeoutReason(error.cause) ? createTimeoutError(error.message) : new ModelAbortError(error.message);
     case 'closed':
       return new ModelAbortError(error.message);
     default:

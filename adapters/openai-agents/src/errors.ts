@@ -1,4 +1,4 @@
-import { EngineError, isTimeout } from '@agentjet/core';
+import { EngineError, isTimeoutReason } from '@agentjet/core';
 import { SystemError, UserError } from '@openai/agents';
 
 /**
@@ -9,7 +9,7 @@ export function toAgentsError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
   // If AbortSignal.timeout ends a call, a provider over HTTP throws a TimeoutError, and so does this model.
   if (thrown.code === 'aborted')
-    return isTimeout(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
+    return isTimeoutReason(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
   const isUsers = thrown.code === 'context_overflow' || thrown.code === 'bad_request';
   return Object.assign(isUsers ? new UserError(thrown.message) : new SystemError(thrown.message), { cause: thrown });
 }

@@ -37,7 +37,7 @@ export function abortedByCaller(caller: AbortSignal): EngineError {
 }
 
 /** Whether `AbortSignal.timeout` ended a call. Its reason is a DOMException. */
-export const isTimeout = (cause: unknown): cause is DOMException =>
+export const isTimeoutReason = (cause: unknown): cause is DOMException =>
   cause instanceof DOMException && cause.name === 'TimeoutError';
 
 /** Model files, training or checkpoints failed. Codes: `unsupported_model`, `bad_model_files`, `checkpoint`, `failed`, ... */
@@ -114,17 +114,4 @@ export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].incl
 export function explainCacheError(error: unknown): { readonly code: string; readonly reason: string } {
   if (isDiskFull(error)) return { code: 'disk_full', reason: 'the disk is full. Free some space' };
   return { code: 'cache_unwritable', reason: `${toErrorMessage(error)}. Make it writable` };
-}
-
-const listenReasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there. End that one, or give another --port',
-  EACCES: 'this user may not listen there. Give a --port of 1024 or above',
-  EADDRNOTAVAIL: 'this machine does not have the address. Correct --host',
-  ENOTFOUND: 'there is no such name. Correct --host',
-};
-
-/** Returns the error of a server that cannot listen at an address, with the repair. */
-export function toListenError(cause: unknown, address: string): ConfigError {
-  const reason = listenReasons[codeOfError(cause) ?? ''] ?? toErrorMessage(cause);
-  return new ConfigError('cannot_listen', `The server cannot listen at ${address}: ${reason}.`, { cause });
 }

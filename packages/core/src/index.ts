@@ -64,12 +64,11 @@ export {
   EnvironmentOutage,
   explainCacheError,
   isDiskFull,
-  isTimeout,
+  isTimeoutReason,
   JudgeError,
   Outage,
   TaskError,
   toErrorMessage,
-  toListenError,
   WorkflowError,
 } from './errors.js';
 export {
@@ -89,7 +88,6 @@ export {
   valueAtPath,
   type JsonObject,
 } from './json-object.js';
-export { isLoopback } from './loopback.js';
 export { makeFolders, replaceFile } from './files.js';
 export { isReward, maxReward, rewardRange } from './limits.js';
 export { requestLimits } from './limits.js';
@@ -105,9 +103,6 @@ export {
   placeSeed,
 } from './random.js';
 export { shuffleIndices } from './random.js';
-export { closeServer } from './close-server.js';
-export { isSameSecret } from './is-same-secret.js';
-export { makeOnce } from './make-once.js';
 export { sha256, sha256OfFile } from './sha256.js';
 export { pause, rejectOnAbort } from './reject-on-abort.js';
 export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { ApiError } from '@agentjet/chat-completions';
-import { type ChatModel, isLoopback, isSameSecret } from '@agentjet/core';
+import type { ChatModel } from '@agentjet/core';
+import { isLoopbackAddress, isSameSecret } from '@agentjet/core/servers';
 import type { Context } from 'hono';
 import { type ConversationDoor, followModel, readConversation, takeFeedback } from './conversations.js';
 import { LatestMap } from './latest-map.js';
@@ -88,7 +89,7 @@ function checkKey(apiKey: string): (context: Context) => void {
 function checkNames(context: Context): void {
   const origin = context.req.header('origin');
   const names = [`http://${context.req.header('host') ?? ''}`, ...(origin === undefined ? [] : [origin])];
-  const strange = names.find((name) => !isLoopback(name));
+  const strange = names.find((name) => !isLoopbackAddress(name));
   if (strange === undefined) return;
   throw new ApiError(
     403,

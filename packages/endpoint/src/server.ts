@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { closeServer } from '@agentjet/core';
+import { closeServer } from '@agentjet/core/servers';
 import { type ApiRoute, toApiError, ApiError } from '@agentjet/chat-completions';
 import { serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';

@@ -1,4 +1,4 @@
-import { type CommonConfig, makeOnce } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
 import type { TaskTable } from '@agentjet/rollout';
 import type { JobListener, JobResult } from '@agentjet/records';
 import type { JobInputs } from '@agentjet/inputs';
@@ -36,7 +36,8 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
   const startedAt = performance.now();
   const { inputs, signal } = options;
   for (const message of checkStart(given, inputs)) options.emit({ type: 'notice', message });
-  const prepare = makeOnce(() => prepareModel(given, inputs.backbone, { ...options, trains: true }));
+  let prepared: ReturnType<typeof prepareModel> | undefined;
+  const prepare = () => (prepared ??= prepareModel(given, inputs.backbone, { ...options, trains: true }));
   const probe = async (table: TaskTable): Promise<Selected> =>
     probeDifficulty(given, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
   const isProbed = given.taskReader.difficulty.samples > 0;

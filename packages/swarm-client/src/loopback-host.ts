@@ -1,5 +1,5 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { isLoopback } from '@agentjet/core';
+import { isLoopbackAddress } from '@agentjet/core/servers';
 import type { HttpAnswer } from '@agentjet/model-client';
 
 /** An idle connection is closed before the server closes it: Node's servers do so after 5 s. It limits no request. */
@@ -8,7 +8,7 @@ const agent = new Agent({ keepAlive: true, timeout: idleMs });
 
 /** Whether the request may be sent with `fetchHere`. */
 export const isHere = (url: string, { body }: RequestInit): boolean =>
-  url.startsWith('http:') && isLoopback(url) && (body === undefined || typeof body === 'string');
+  url.startsWith('http:') && isLoopbackAddress(url) && (body === undefined || typeof body === 'string');
 
 /**
  * Sends a request to a server on this machine, or to the near end of a tunnel. The answer is the same as that of fetch,

@@ -5,15 +5,14 @@ import path from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
 import {
   camelKeys,
-  closeServer,
   type CommonConfig,
   type ConfigComposition,
   ConfigError,
   type JsonObject,
   replaceFile,
   toErrorMessage,
-  toListenError,
 } from '@agentjet/core';
+import { closeServer, toListenError } from '@agentjet/core/servers';
 import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
 import { findPort, toUrl } from './http/address.js';

@@ -1,4 +1,4 @@
-import { type JsonObject, type ChatDelta, makeOnce } from '@agentjet/core';
+import type { ChatDelta, JsonObject } from '@agentjet/core';
 import type { ChatTemplate, ParseOptions, AnswerText } from './contract.js';
 import { detectReplyFormat, type ReplyFormatOptions, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply, type ReplyReading } from './reply/reply-stream-parser.js';
@@ -61,7 +61,8 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
       renderMessages(render, messages, renderOptions, format.toolCalls.writeCalls),
     );
   };
-  const findUnread = makeOnce(() => findUnreadForm(print, format));
+  let unread: { readonly form: ReturnType<typeof findUnreadForm> } | undefined;
+  const findUnread = () => (unread ??= { form: findUnreadForm(print, format) }).form;
   const toReading = (tools: ParseOptions['tools'] = []): ReplyReading =>
     tools.length === 0 ? {} : { tools, isLenient, unread: findUnread() };
   return {

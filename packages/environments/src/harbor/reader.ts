@@ -1,6 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { makeOnce, type Task, TaskError } from '@agentjet/core';
+import { TaskError, type Task } from '@agentjet/core';
 import type { SideCard, TaskReader } from '@agentjet/rollout/inputs';
 import type { HarborTask } from './read-task.js';
 
@@ -16,8 +16,8 @@ type Side = { readonly tasks: readonly Task[]; readonly card: SideCard };
 /** Reads both sides once, when they are first needed. Every task is checked then. */
 export function createHarborReader({ training, validation, ...options }: HarborReaderOptions): TaskReader {
   const sides = {
-    training: makeOnce(() => readSide(training, options)),
-    validation: makeOnce(() => readSide(validation, options)),
+    training: once(() => readSide(training, options)),
+    validation: once(() => readSide(validation, options)),
   };
   return {
     trainingTasks: () => tasksOf(sides.training),
@@ -28,6 +28,11 @@ export function createHarborReader({ training, validation, ...options }: HarborR
     }),
   };
 }
+
+const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+};
 
 async function* tasksOf(side: () => Promise<Side>): AsyncGenerator<Task> {
   yield* (await side()).tasks;

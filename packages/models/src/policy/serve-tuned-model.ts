@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
-import { ConfigError, type JsonObject, toListenError, type ChatModel } from '@agentjet/core';
+import { ConfigError, type JsonObject, type ChatModel } from '@agentjet/core';
+import { toListenError } from '@agentjet/core/servers';
 import { serveModel } from '@agentjet/endpoint';
 import { openTunedModel } from './answering-models.js';
 import { openConversationLog } from './conversation-log.js';

@@ -335,7 +335,9 @@ describe('attempts', () => {
       },
       judgeIsAway: () => undefined,
     };
-    await expect(collect(open(() => ({ reward: 1 }), { tasks: tasksOf(3), keeper }))).rejects.toThrow('engine is gone');
+    await expect(collectAll(open(() => ({ reward: 1 }), { tasks: tasksOf(3), keeper }))).rejects.toThrow(
+      'engine is gone',
+    );
   });
 
   it('never get a reward under any policy if an outage or the judge caused the failure', async () => {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isSameSecret } from '@agentjet/core';
+import { isSameSecret } from '@agentjet/core/servers';
 
 /** The parts of a request that decide whether it is answered. */
 export type GuardedRequest = {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { toListenError } from '@agentjet/core';
+import { toListenError } from '@agentjet/core/servers';
 
 /** The address at which a server listens. Port 0 picks any free port. */
 export type Address = { readonly hostname: string; readonly port: number };

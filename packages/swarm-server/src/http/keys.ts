@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { isSameSecret, sha256 } from '@agentjet/core';
+import { sha256 } from '@agentjet/core';
+import { isSameSecret } from '@agentjet/core/servers';
 import type { LedgerState } from '@agentjet/ledger';
 import { roles, WireError, type KeyAnswer, type KeyLimits, type KeyRequest, type Role } from '@agentjet/swarm-wire';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
-import { toListenError } from '@agentjet/core';
+import { toListenError } from '@agentjet/core/servers';
 import { toUrl } from './address.js';
 
 /** How long an idle connection stays open. */

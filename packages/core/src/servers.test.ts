@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isSameSecret } from './is-same-secret.js';
+import { isSameSecret } from './servers.js';
 
 it('is true for equal secrets only, and takes secrets of any length', () => {
   expect(isSameSecret('key-1', 'key-1')).toBe(true);
