@@ -23,7 +23,7 @@ export const systemClientHost: ClientHost = {
 };
 
 /** Sends a request. A program can replace it, for example to record or to count requests. */
-export type Fetch = (url: string, init: RequestInit) => Promise<HttpAnswer>;
+export type HostFetch = (url: string, init: RequestInit) => Promise<HttpAnswer>;
 
 const ownFetch = globalThis.fetch;
 
@@ -31,7 +31,7 @@ const ownFetch = globalThis.fetch;
  * Sends a request with fetch, or with `fetchHere` if the server is on this machine. It looks up fetch at each call, so a
  * replacement made in the meantime is used.
  */
-export const systemFetch: Fetch = async (url, init) => {
+export const systemFetch: HostFetch = async (url, init) => {
   const isReplaced = globalThis.fetch !== ownFetch;
   const answer = !isReplaced && isHere(url, init) ? await fetchHere(url, init) : undefined;
   return answer ?? globalThis.fetch(url, init);

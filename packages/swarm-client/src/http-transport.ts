@@ -9,7 +9,7 @@ import {
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
-import { withTimeLimit, type Fetch } from './host.js';
+import { withTimeLimit, type HostFetch } from './host.js';
 import type { SwarmTransport } from './protocol/worker.js';
 
 /** Options of `createHttpTransport`. */
@@ -19,7 +19,7 @@ export type HttpTransportOptions = {
   readonly key?: string;
   /** A request without an answer after this time is repeated. */
   readonly timeoutMs?: number;
-  readonly fetch: Fetch;
+  readonly fetch: HostFetch;
 };
 
 export type Send = (

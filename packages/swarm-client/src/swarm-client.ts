@@ -27,7 +27,7 @@ import type {
   TasksRequest,
 } from '@agentjet/swarm-wire';
 import { createHttpTransport, type HttpTransport } from './http-transport.js';
-import { systemClientHost, systemFetch, type ClientHost, type Fetch } from './host.js';
+import { systemClientHost, systemFetch, type ClientHost, type HostFetch } from './host.js';
 import { toEndpoint, type EndpointAddress } from './endpoint-address.js';
 import { retry } from './protocol/retry.js';
 import { Worker, type WorkerOptions } from './protocol/worker.js';
@@ -55,7 +55,7 @@ export type SwarmClientOptions = {
   /** The name of this program, which no other program may use at the same time. Default: the machine and the folder. */
   readonly client?: string;
   readonly host?: ClientHost;
-  readonly fetch?: Fetch;
+  readonly fetch?: HostFetch;
 };
 
 /** Options of `client.run()`. */

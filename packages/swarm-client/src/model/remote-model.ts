@@ -1,7 +1,7 @@
 import { EngineError, type ChatRequest, type CountingChatModel, pause } from '@agentjet/core';
 import { createChatModel, createPromptCounter, systemModelHost } from '@agentjet/model-client';
 import { toStepId } from '@agentjet/rollout';
-import { newId, type ClientHost, type Fetch } from '../host.js';
+import { newId, type ClientHost, type HostFetch } from '../host.js';
 
 /**
  * The tuned model of an agent, at the address that the server gave to its episode. It behaves as the model in the
@@ -10,7 +10,7 @@ import { newId, type ClientHost, type Fetch } from '../host.js';
  */
 export type RemoteModelOptions = {
   readonly host: ClientHost;
-  readonly fetch: Fetch;
+  readonly fetch: HostFetch;
   /** The address of one agent. It ends in `/v1`. */
   readonly address: string;
   readonly key: string;
