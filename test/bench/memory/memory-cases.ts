@@ -22,8 +22,8 @@ export type MemoryCase = {
   /** How weights that no step changes are stored. */
   readonly format: 'float32' | 'float16' | 'int8';
   /**
-   * Whether the last step has smaller trees, too. Layers are kept for the backward pass of a small tree, and those of a
-   * large tree are computed again.
+   * Whether later steps have smaller trees. Layers are kept for the backward pass of a small tree, and those of a large
+   * tree are computed again.
    */
   readonly hasSmallTrees: boolean;
 };

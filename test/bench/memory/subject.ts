@@ -27,20 +27,32 @@ function createGroup(workload: Workload, { episodes, promptTokens, answerTokens 
 
 type Group = Pick<MemoryCase, 'episodes' | 'promptTokens' | 'answerTokens'>;
 
-/** The sizes of the trees of the last step, as shares of the largest. */
+/** The sizes of smaller trees, as shares of the largest. */
 const shares = Array.from({ length: 10 }, (_, index) => 0.87 ** index);
 
-function createSamples(workload: Workload, isLast: boolean): Sample[] {
-  const { groups, episodes, promptTokens, answerTokens, hasSmallTrees } = workload;
-  const wanted: readonly Group[] =
-    isLast && hasSmallTrees
-      ? shares.map((share) => ({
-          episodes,
-          promptTokens: Math.ceil(share * promptTokens),
-          answerTokens: Math.ceil(share * answerTokens),
-        }))
-      : Array.from({ length: groups }, () => workload);
-  return wanted
+/**
+ * Returns the sizes of the trees of each step: two steps of the largest, and then smaller ones. A step has at most as
+ * many trees as the configuration says.
+ */
+function sizesOfSteps({ groups, hasSmallTrees }: MemoryCase): readonly (readonly number[])[] {
+  const largest = Array.from({ length: groups }, () => 1);
+  if (!hasSmallTrees) return [largest, largest, largest];
+  const numSteps = Math.ceil(shares.length / groups);
+  return [
+    largest,
+    largest,
+    ...Array.from({ length: numSteps }, (_, step) => shares.slice(step * groups, (step + 1) * groups)),
+  ];
+}
+
+function createSamples(workload: Workload, sizes: readonly number[]): Sample[] {
+  const { episodes, promptTokens, answerTokens } = workload;
+  return sizes
+    .map((share) => ({
+      episodes,
+      promptTokens: Math.ceil(share * promptTokens),
+      answerTokens: Math.ceil(share * answerTokens),
+    }))
     .flatMap((group) => createGroup(workload, group).map((ids) => ({ ids, promptTokens: group.promptTokens })))
     .map(({ ids, promptTokens: ofPrompt }, index) => toSample(ids, index, ofPrompt));
 }
@@ -80,8 +92,10 @@ const backbone = await createOnnxBackbone({
   ...(loraRank > 0 && { lora: { rank: loraRank } }),
 });
 say('open', startedAt);
-const numSteps = trains ? 3 : 1;
-for (let step = 0; step < numSteps; step++) {
+/** Every step of a run samples. The smaller trees need no further samples. */
+const numSampled = trains ? 3 : 1;
+
+async function sample(): Promise<void> {
   startedAt = performance.now();
   const prompts = Array.from({ length: groups }, () => Int32Array.from(randomIds(workload, promptTokens)));
   await Promise.all(
@@ -93,10 +107,13 @@ for (let step = 0; step < numSteps; step++) {
     ),
   );
   say('sample', startedAt);
-  if (!trains) continue;
+}
+
+for (const [step, sizes] of sizesOfSteps(memoryCase).entries()) {
+  if (step < numSampled) await sample();
+  if (!trains) break;
   startedAt = performance.now();
-  const samples = createSamples(workload, step === numSteps - 1);
-  const { packs } = packTrees(samples, { maxPackTokens: memoryCase.packTokens });
+  const { packs } = packTrees(createSamples(workload, sizes), { maxPackTokens: memoryCase.packTokens });
   const metrics = await backbone.trainStep({
     packs,
     loss: { ...plainLoss, dualClip: 0, klCoef: kl ? 0.01 : 0 },
