@@ -116,4 +116,17 @@ describe('lora.alpha: auto', () => {
       "The adapter's alpha is 16, which the run has stored. In a new run of this model, lora.alpha: auto is 64.",
     );
   });
+
+  it('is that of the adapter with which training begins', () => {
+    const config = path.join(root, 'adapter_config.json');
+    const input = { lora: { rank: 4, adapter: root } };
+    writeFileSync(config, JSON.stringify({ r: 4, lora_alpha: 8 }));
+    const { alpha, notices } = resolve({ size: 468_640, isLora: true, input });
+    expect(alpha).toBe(8);
+    expect(notices).toContain(`The adapter's alpha is 8, that of ${root} (lora.alpha: auto).`);
+    writeFileSync(config, JSON.stringify({ r: 4, lora_alpha: 8, use_rslora: true }));
+    expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(16);
+    rmSync(config);
+    expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(64);
+  });
 });

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type CommonConfig, type ConfigComposition, formatCount } from '@agentjet/core';
+import { type CommonConfig, type ConfigComposition, formatCount, parseJsonObject } from '@agentjet/core';
 import type { PreparedModel } from '@agentjet/models';
 import { largeModelAlpha } from '@agentjet/trainer';
 
@@ -46,7 +47,7 @@ export function withAutoSettings(config: CommonConfig, options: AutoOptions): Co
   const { trainerCommon, lora } = config;
   if (trainerCommon.optim.lr !== 'auto' && lora.alpha !== 'auto') return config;
   const { model, onNotice } = options;
-  const own = settingsFor(model);
+  const own = { ...settingsFor(model), ...readAdapter(lora.adapter) };
   const resolved = { ...own, ...readStored(options) };
   for (const notice of describeSettings(config, { model, own, resolved })) onNotice(notice);
   const { lr, alpha } = resolved;
@@ -56,6 +57,22 @@ export function withAutoSettings(config: CommonConfig, options: AutoOptions): Co
     lora: { ...lora, alpha: lora.alpha === 'auto' ? alpha : lora.alpha },
     trainerCommon: { ...trainerCommon, optim },
   };
+}
+
+/** Training that begins with an adapter keeps its alpha. The backbone reports an adapter that cannot be read. */
+function readAdapter(dir: string | null): Partial<Resolved> {
+  if (dir === null) return {};
+  const { r: rank, lora_alpha: alpha, use_rslora: isRootScaled } = readConfig(dir) ?? {};
+  if (typeof rank !== 'number' || typeof alpha !== 'number') return {};
+  return { alpha: isRootScaled === true ? alpha * Math.sqrt(rank) : alpha };
+}
+
+function readConfig(dir: string) {
+  try {
+    return parseJsonObject(readFileSync(path.join(dir, 'adapter_config.json'), 'utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 function readStored({ composition, runDir }: AutoOptions): Partial<Resolved> {
@@ -83,7 +100,7 @@ function describeSettings(
   if (lora.alpha === 'auto' && lora.rank > 0 && (alpha !== own.alpha || alpha !== largeModelAlpha))
     notices.push(
       alpha === own.alpha
-        ? `The adapter's alpha is ${alpha}, for ${size} (lora.alpha: auto).`
+        ? `The adapter's alpha is ${alpha}, ${lora.adapter === null ? `for ${size}` : `that of ${lora.adapter}`} (lora.alpha: auto).`
         : `The adapter's alpha is ${alpha}, which the run has stored. In a new run of this model, lora.alpha: auto is ${own.alpha}.`,
     );
   return notices;
