@@ -182,7 +182,7 @@ export const lora = z
     alpha: setting(
       z.union([z.literal('auto'), positive]),
       'auto',
-      'what an adapter adds is multiplied by alpha / rank. auto: that of lora.adapter, or else by the size of the model, 64 for up to 20M parameters, 16 above. The run stores the number',
+      'what an adapter adds is multiplied by alpha / rank. auto: that of lora.adapter, or else by the size of the model, 32 for up to 20M parameters, 16 above. The run stores the number',
     ),
     target_modules: setting(
       z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),

@@ -85,8 +85,8 @@ describe('lora.alpha: auto', () => {
   const adapter: ConfigInput = { lora: { rank: 16 } };
 
   it.each([
-    ['nano', 468_640, 64],
-    ['micro', 3_700_000, 64],
+    ['nano', 468_640, 32],
+    ['micro', 3_700_000, 32],
     ['SmolLM2-135M', 134_500_000, 16],
     ['Qwen2.5-7B', 7_600_000_000, 16],
     ['a model of unknown size', undefined, 16],
@@ -95,7 +95,7 @@ describe('lora.alpha: auto', () => {
   });
 
   it('is reported for the smallest models, if an adapter is trained', () => {
-    const text = "The adapter's alpha is 64, for a model of 468.6k parameters (lora.alpha: auto).";
+    const text = "The adapter's alpha is 32, for a model of 468.6k parameters (lora.alpha: auto).";
     expect(resolve({ size: 468_640, isLora: true, input: adapter }).notices).toContain(text);
     expect(resolve({ size: 134_500_000, isLora: true, input: adapter }).notices.join()).not.toContain('alpha');
     expect(resolve({ size: 468_640 }).notices).toEqual([]);
@@ -113,7 +113,7 @@ describe('lora.alpha: auto', () => {
     const { alpha, notices } = resolve({ size: 468_640, isLora: true, input: adapter, runDir: root });
     expect(alpha).toBe(16);
     expect(notices).toContain(
-      "The adapter's alpha is 16, which the run has stored. In a new run of this model, lora.alpha: auto is 64.",
+      "The adapter's alpha is 16, which the run has stored. In a new run of this model, lora.alpha: auto is 32.",
     );
   });
 
@@ -127,6 +127,6 @@ describe('lora.alpha: auto', () => {
     writeFileSync(config, JSON.stringify({ r: 4, lora_alpha: 8, use_rslora: true }));
     expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(16);
     rmSync(config);
-    expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(64);
+    expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(32);
   });
 });
