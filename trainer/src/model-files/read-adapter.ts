@@ -66,7 +66,7 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
   if (typeof initial === 'string' && changesBase.test(initial))
     throw badFile(
       file,
-      `"init_lora_weights" is ${JSON.stringify(initial)}, so the adapter belongs to weights that peft has changed. Save it with save_pretrained(folder, path_initial_model_for_weight_conversion=...), which makes an adapter of the model's own weights`,
+      `"init_lora_weights" is ${JSON.stringify(initial)}, so the adapter belongs to weights that peft has changed. Save it with peft's save_pretrained and its option path_initial_model_for_weight_conversion, which makes an adapter of the model's own weights`,
     );
   if (typeof rank !== 'number' || typeof alpha !== 'number') throw badFile(file, '"r" or "lora_alpha" is missing');
   const isRootScaled = rootScaled === true;
