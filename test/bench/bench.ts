@@ -17,7 +17,7 @@ export type BenchOptions = {
   readonly keepPart?: (part: Measured) => void;
 };
 
-/** What a benchmark, or a part of it, measured. */
+/** A benchmark, or a part of it, has measured this. */
 export type Measured = {
   /** The one line that `--json` prints for scripts. */
   readonly summary: { readonly [key: string]: unknown };

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { codeOfError, ConfigError, toErrorMessage } from './errors.js';
 import { sha256 } from './sha256.js';
 
-/** What every HTTP server of ours needs. */
+/** All HTTP servers of the project use these functions. */
 
 const listenReasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there. End that one, or give another --port',

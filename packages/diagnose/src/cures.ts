@@ -1,6 +1,6 @@
 import { nameSetting } from './examine/words.js';
 
-/** What helps. A run in progress and the examination of a whole run give the same advice. */
+/** These sentences say what helps. A run in progress and the examination of a whole run give the same advice. */
 
 type Limits = { readonly answerLimit?: number | undefined; readonly contextLimit?: number | undefined };
 

@@ -6,7 +6,7 @@ export const largeModelAlpha = 16;
 /** Trains low-rank adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. */
 export type LoraOptions = {
   readonly rank: number;
-  /** What an adapter adds is multiplied by alpha / rank. Defaults to 32. */
+  /** The product of A and B is multiplied by alpha / rank. Defaults to 32. */
   readonly alpha?: number;
   /**
    * The layers that get an adapter, by the last parts of their names, or `all-linear` alone. Defaults to the

@@ -83,8 +83,9 @@ class WorkerConfig:
     - dtype: the dtype of the compute. `auto` is bfloat16 on a GPU, and float32 otherwise. With bfloat16 the master
       weights and moments stay float32.
     - master_weights: `bfloat16` drops the masters and rounds each update at random.
-    - master_start: the initial values of the masters. `auto` is `file`, if masters are kept in float32. `zero` uses the bfloat16 weights. `file` uses the values of a
+    - master_start: the initial values of the masters. `zero` uses the bfloat16 weights. `file` uses the values of a
       float32 file. `dithered` does the same if there is such a file, and otherwise draws them (`master_start.py`).
+      `auto` is `file` if masters are kept in float32.
     - matmul: the products of the layers' linear parts. `plain` computes in dtype; for `fp8` see `fp8.py`.
     - max_pack_tokens: the maximum size of a pack. The sizes that are compiled depend on it.
     - attention: see `attention.PlanOptions`.

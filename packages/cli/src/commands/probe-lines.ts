@@ -1,7 +1,7 @@
 import { formatBytes, formatSeconds, quoteForShell, snakeKeys, type JsonObject } from '@agentjet/core';
 import type { ProbeReport, Rate, TemperatureReport } from 'agentjet';
 
-/** What the user gave to the probe, and would give to the run. */
+/** The user gave these to the probe, and would give them to the run. */
 export type ProbedJob = {
   readonly conf: string;
   readonly backbone?: string | undefined;

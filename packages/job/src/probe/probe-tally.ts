@@ -21,7 +21,7 @@ export type EpisodeRules = {
   readonly countsFailures: boolean;
   /** Whether episodes with a cut answer are not trained, although their rewards are compared. */
   readonly masksCutAnswers: boolean;
-  /** What long answers cost. The KL from the initial model is not known, and is 0 at first. */
+  /** These settings say what long answers cost. The KL from the initial model is not known, and is 0 at first. */
   readonly overlong: RewardShaping['overlong'];
 };
 
