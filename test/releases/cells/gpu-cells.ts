@@ -73,7 +73,11 @@ export const gpuCells: readonly Cell[] = [
     teacher: {
       conf: 'tutorial/typed-tools/typed_tools.yaml',
       model: coderTeacher,
-      overrides: ['trainer_common.optim.lr=5.0e-6', 'trainer_common.test_freq=10'],
+      overrides: [
+        'trainer_common.optim.lr=5.0e-6',
+        'trainer_common.total_training_steps=20',
+        'trainer_common.test_freq=10',
+      ],
       studentOverrides: ['trainer_common.total_training_steps=20', 'trainer_common.test_freq=1'],
     },
     minutes: 24,
