@@ -192,7 +192,7 @@ def main() -> None:
     parser.add_argument("--least-steps", type=int, default=7, help="ajet makes at least as many steps, for the median of the sampling speed")
     parser.add_argument("--workers", type=lambda text: text if text == "auto" else int(text), default="auto", help="episodes at the same time, or auto")
     parser.add_argument("--pack-tokens", type=int, default=4096)
-    parser.add_argument("--master-start", default="auto")
+    parser.add_argument("--master-start", default="file", help="file is what auto means here")
     parser.add_argument("--lora", type=int, default=0, help="ajet trains adapters of this rank; 0 trains all weights")
     parser.add_argument("--compile", choices=["auto", "on"], default="auto", help="on: ajet compiles the layers with torch.compile")
     parser.add_argument("--seconds", type=float, default=540)
