@@ -12,6 +12,7 @@ export { hasNonFinite } from './find-non-finite.js';
 export { readLineBeginnings } from './json-lines.js';
 export { sizeOf } from './size-of.js';
 export { modelSourceFile, readModelSource } from './model-source.js';
+export { readPeakMemory } from './peak-memory.js';
 export { createScratchFolder } from './create-scratch-folder.js';
 export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder } from './open-run.js';
 export type { RunFolder } from './run-folder.js';

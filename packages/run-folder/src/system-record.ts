@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { readPeakMemory } from './peak-memory.js';
 
 /** What the process used when a step was recorded. GPU workers are other processes and are not counted. */
 export type SystemRecord = {
@@ -14,13 +15,13 @@ export type SystemRecord = {
 };
 
 export async function readSystem(dir: string, step: number, time: Date): Promise<SystemRecord> {
-  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  const { userCPUTime, systemCPUTime } = process.resourceUsage();
   const disk = await statfs(dir).catch(() => undefined);
   return {
     time: time.toISOString(),
     step,
     rss_mb: Math.round(process.memoryUsage.rss() / 2 ** 20),
-    peak_rss_mb: Math.round(maxRSS / 1024),
+    peak_rss_mb: Math.round(readPeakMemory() / 2 ** 20),
     cpu_seconds: Math.round((userCPUTime + systemCPUTime) / 1e4) / 100,
     ...(disk !== undefined && { disk_free_mb: Math.round((disk.bavail * disk.bsize) / 2 ** 20) }),
   };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRandom, type Random, type Sample } from '@agentjet/core';
+import { readPeakMemory } from '@agentjet/run-folder';
 import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
 import { adamOptions, plainLoss } from '@agentjet/trainer/testing';
 import type { MemoryCase } from './memory-cases.js';
@@ -72,7 +73,7 @@ function toSample(ids: readonly number[], index: number, promptTokens: number): 
 }
 
 function say(phase: string, startedAt: number): void {
-  const [peak, now] = [process.resourceUsage().maxRSS * 1024, process.memoryUsage.rss()];
+  const [peak, now] = [readPeakMemory(), process.memoryUsage.rss()];
   console.log(JSON.stringify({ phase, peak, now, seconds: (performance.now() - startedAt) / 1000 }));
 }
 

@@ -1,7 +1,7 @@
 // Opens a file of tasks as a run does, on the built packages, and prints the cost. The memory is the largest that the
 // process ever had.
-import { readFileSync } from 'node:fs';
 import { createFileReader } from '@agentjet/data';
+import { readPeakMemory } from '@agentjet/run-folder';
 
 globalThis.gc?.();
 const before = process.memoryUsage().rss;
@@ -25,17 +25,6 @@ console.log(
     rows: table?.size,
     open_ms: opened - begun,
     first_task_ms: read - opened,
-    rss_added_mb: (mostBytes() - before) / 2 ** 20,
+    rss_added_mb: (readPeakMemory() - before) / 2 ** 20,
   }),
 );
-
-/** On Linux, getrusage of a child includes the size that its parent had when the child was started. */
-function mostBytes() {
-  try {
-    const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-    if (kilobytes !== undefined) return Number(kilobytes) * 1024;
-  } catch {
-    // not Linux
-  }
-  return process.resourceUsage().maxRSS * 1024;
-}
