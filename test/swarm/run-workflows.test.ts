@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configuration, type Judge, type Task, type Tuner } from 'agentjet';
@@ -24,19 +24,34 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-type Settings = { readonly port?: number; readonly epochs?: number; readonly targets?: readonly string[] };
+type Settings = {
+  readonly backbone?: `${string}->${string}`;
+  readonly port?: number;
+  readonly epochs?: number;
+  readonly targets?: readonly string[];
+  readonly workers?: number | 'auto';
+  readonly isNew?: boolean;
+};
 
-async function serve({ port = 0, epochs = 1, targets }: Settings = {}): Promise<ServedSwarm> {
+async function serve({
+  port = 0,
+  epochs = 1,
+  targets,
+  workers = 'auto',
+  backbone,
+  isNew = false,
+}: Settings = {}): Promise<ServedSwarm> {
   const config = configuration.create({
     experimentDir: dir,
     model: { path: 'nano' },
+    ...(backbone !== undefined && { backbone }),
     ...(targets !== undefined && { trainableTargets: [...targets] }),
     data: { trainBatchSize: 2 },
-    rollout: { numRepeat: 2, maxResponseLengthInOneTurn: 4 },
+    rollout: { numRepeat: 2, maxResponseLengthInOneTurn: 4, maxEnvWorker: workers },
     trainerCommon: { totalEpochs: epochs },
     onnx: { numThreads: 1 },
   });
-  const swarm = await serveSwarm({ config, composition: configuration, port, onNotice: () => undefined });
+  const swarm = await serveSwarm({ config, composition: configuration, port, isNew, onNotice: () => undefined });
   served.push(swarm);
   key ??= swarm.server.firstKey;
   return swarm;
@@ -95,6 +110,52 @@ it('runs a workflow unchanged until all tasks are done, and the server trains ea
   expect(ended.map(({ taskId }) => taskId).sort()).toEqual(['t0', 't0', 't1', 't1']);
   expect(ended.every(({ receipt }) => receipt.status === 'completed')).toBe(true);
   await expect.poll(() => accountOf(swarm), { timeout: 20_000 }).toMatchObject({ trained: 4, pooled: 0, dropped: 0 });
+});
+
+it('runs as many episodes at the same time as the server, if the client leaves the number open', async () => {
+  const swarm = await serve({ workers: 3 });
+  const waiting: (() => void)[] = [];
+  const waitForThree = (): Promise<void> =>
+    new Promise((go) => {
+      waiting.push(go);
+      if (waiting.length >= 3) for (const each of waiting) each();
+    });
+  let numRunning = 0;
+  let most = 0;
+  const workflow = async (task: Task, tuner: Tuner): ReturnType<typeof say> => {
+    most = Math.max(most, ++numRunning);
+    await waitForThree();
+    return say(task, tuner).finally(() => numRunning--);
+  };
+  const { result } = await run(swarm, workflow, { parallel: 'auto' });
+  expect(most).toBe(3);
+  expect(result).toMatchObject({ completed: 4, failed: 0 });
+});
+
+/** A backbone that never answers. More calls at the same time would make it faster. */
+const wide = `
+const capabilities = {
+  takes: 'packs', repeatsSeed: false, reportsGradNorm: true, losses: ['policy'], streams: true,
+  trainsTruncation: true, samplesWide: true,
+};
+const engine = { contextLength: 100, generate: () => new Promise(() => {}) };
+export const wide = {
+  name: 'wide',
+  capabilities,
+  open: async (_section, { modelDir }) => ({
+    engine, capabilities, modelDir, policyVersion: 0, load: async () => {}, close: async () => {},
+  }),
+};
+`;
+
+it('runs 128 episodes at the same time on a backbone that samples wide, unless the configuration has a number', async () => {
+  const file = path.join(dir, 'wide.mjs');
+  await writeFile(file, wide);
+  const capacityOf = ({ server }: ServedSwarm) => server.swarm?.describe().capacity;
+  expect(capacityOf(await serve())).toBe(64);
+  const backbone = `${file}->wide` as const;
+  expect(capacityOf(await serve({ backbone, isNew: true }))).toBe(128);
+  expect(capacityOf(await serve({ backbone, isNew: true, workers: 5 }))).toBe(5);
 });
 
 it('passes tools, streams, names of targets and rewards of targets on; untrained targets run here', async () => {

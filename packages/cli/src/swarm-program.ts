@@ -126,7 +126,10 @@ function addRun(swarm: Command, act: Act): void {
       'revision of the agent and reward code; default: derived from the files of workflow and judge',
     )
     .option('--share <name>', 'the kind of task that this client runs, if the server has several')
-    .option('--parallel <number>', 'maximum number of concurrent episodes; default: rollout.max_env_worker')
+    .option(
+      '--parallel <number>',
+      'maximum number of concurrent episodes; default: rollout.max_env_worker, or the number of the server if that is auto',
+    )
     .option(
       '--tasks <file>',
       'for a program: tasks, one JSON object per line; default: the tasks that other clients have sent',

@@ -73,8 +73,8 @@ export type SwarmRunOptions = {
    * was started with old tasks is refused. A list that is new to the run always replaces the run's list.
    */
   readonly replaceTasks?: boolean;
-  /** The maximum number of concurrent episodes. Default: 16. */
-  readonly parallel?: number;
+  /** The maximum number of concurrent episodes. `auto`: as many as the server runs at the same time. Default: 16. */
+  readonly parallel?: number | 'auto';
   /** Scores an episode whose workflow returned no reward. */
   readonly judge?: Judge | undefined;
   /** The environment for the workflow's `tuner.openEnvironment`. `run` closes it. */
@@ -200,7 +200,8 @@ export class SwarmClient {
     try {
       const books = await this.#tellTasks(options, { signal, notices });
       const watching = watchServer({ host: this.#host, server: this.server, signal: stopped.signal, onEvent });
-      const worker = this.#createWorker({ workflow, options, books, tally, notices, endpointHost, signal });
+      const parallel = await this.#chooseParallel(options.parallel, { signal, notices });
+      const worker = this.#createWorker({ workflow, options, parallel, books, tally, notices, endpointHost, signal });
       await worker.run().finally(() => stopped.abort());
       await watching;
       return tally.result(signal.aborted);
@@ -211,27 +212,35 @@ export class SwarmClient {
     }
   }
 
-  async #tellTasks(
-    { tasks, evaluationTasks = [], ...options }: SwarmRunOptions,
-    { signal, notices }: { readonly signal: AbortSignal; readonly notices: Notices },
-  ): Promise<TaskBooks> {
+  /** Returns the number of slots, which is the server's if the caller leaves it open. */
+  async #chooseParallel(given: SwarmRunOptions['parallel'] = 16, asking: Asking): Promise<number> {
+    if (given !== 'auto') return checkCount('parallel', given);
+    const found = await this.#repeat(this.server, asking).catch((error: unknown) => {
+      if (!asking.signal.aborted) throw error;
+    });
+    return Math.max(1, found?.capacity ?? 1);
+  }
+
+  /** Repeats a request until the server answers or the run stops. */
+  #repeat<Answer>(request: () => Promise<Answer>, { signal, notices }: Asking): Promise<Answer> {
+    return rejectOnAbort(retry(this.#host, request, { signal, onRetry: notices.onRetry }), signal);
+  }
+
+  async #tellTasks({ tasks, evaluationTasks = [], ...options }: SwarmRunOptions, asking: Asking): Promise<TaskBooks> {
     const books = { evaluation: await TaskBook.read(evaluationTasks), train: await TaskBook.read(tasks ?? []) };
     if (tasks !== undefined && books.train.size === 0)
       throw new ConfigError('no_tasks', 'There are no tasks to run. Give at least one, or leave `tasks` out.');
     const send = (part: TasksRequest): Promise<TasksAnswer> =>
-      rejectOnAbort(
-        retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry }),
-        signal,
-      );
+      this.#repeat(() => this.#transport.addTasks(part), asking);
     for (const split of ['evaluation', 'train'] as const)
       await sendTasks(books[split], this.#table(options, split), send).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
+        if (!asking.signal.aborted) throw error;
       });
     return books;
   }
 
-  #createWorker({ workflow, options, books, tally, notices, endpointHost, signal }: WorkerParts): Worker {
-    const { parallel = 16, leaseSeconds = 60, heartbeatSeconds = 1, timeoutSeconds = 300 } = options;
+  #createWorker({ workflow, options, parallel, books, tally, notices, endpointHost, signal }: WorkerParts): Worker {
+    const { leaseSeconds = 60, heartbeatSeconds = 1, timeoutSeconds = 300 } = options;
     const shared = {
       host: this.#host,
       fetch: this.#fetch,
@@ -264,7 +273,7 @@ export class SwarmClient {
       shares: [this.share],
       asksAfter: () => this.#asksAfter,
       purpose: options.purpose ?? 'any',
-      parallel: checkCount('parallel', parallel),
+      parallel,
       leaseSeconds,
       heartbeatMs: heartbeatSeconds * 1000,
       execute,
@@ -278,11 +287,15 @@ export class SwarmClient {
   }
 }
 
+/** What a request needs that is repeated until the server answers. */
+type Asking = { readonly signal: AbortSignal; readonly notices: Notices };
+
 type TaskBooks = Readonly<Record<ClaimedEpisode['purpose'], TaskBook>>;
 
 type WorkerParts = {
   readonly workflow: WorkflowSource;
   readonly options: SwarmRunOptions;
+  readonly parallel: number;
   readonly books: TaskBooks;
   readonly tally: Tally;
   readonly notices: Notices;

@@ -89,6 +89,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     ...(takeOver !== undefined && { takesOver: takeOver }),
   });
   const name = run.folder.dir.split(path.sep).slice(-2).join('/');
+  const samplesWide = run.policies.some((policy) => policy.samplesWide);
   let takesOver = takeOver ?? false; // only at the start, because a server must not take back a store that it lost
   let server: SwarmServer | undefined;
   let follower: RunFollower | undefined;
@@ -105,8 +106,10 @@ export async function serveSwarm<Config extends CommonConfig>(
       },
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded, onNotice }),
       runDisk: watchRunDisk(run.folder.dir),
-      settings: toSwarmSettings(run.config),
-      policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),
+      settings: toSwarmSettings(run.config, samplesWide),
+      policySettings: Object.fromEntries(
+        run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config, samplesWide)]),
+      ),
       app: {
         ...listening.app,
         config: createRunConfig(run.folder.dir, config, composition),
@@ -163,8 +166,8 @@ const toCheckpointDirs = ({ policies }: ServedRun): Readonly<Record<string, stri
  */
 const clientGraceMs = 10_000;
 
-/** The swarm's settings, from the keys of the YAML file. */
-function toSwarmSettings(config: CommonConfig): SwarmSettings {
+/** The swarm's settings, from the keys of the YAML file. `samplesWide` is the capability of its backbones. */
+function toSwarmSettings(config: CommonConfig, samplesWide: boolean): SwarmSettings {
   const { rollout, trainerCommon, data } = config;
   const { failedEpisodePolicy, maxAttempts, minGroupShare } = rollout;
   const versionsPerStep = trainerCommon.miniBatchNum * trainerCommon.ppoEpochs;
@@ -185,7 +188,7 @@ function toSwarmSettings(config: CommonConfig): SwarmSettings {
       order: config.swarm.order,
     },
     numPlaces: rollout.numRepeat,
-    capacity: firstWorkers(rollout),
+    capacity: firstWorkers(rollout, samplesWide),
     tickMs: 500,
     leaseMs: 120_000,
     episodeTimeoutMs: 1000 * rollout.episodeTimeout + clientGraceMs,

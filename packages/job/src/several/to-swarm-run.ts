@@ -1,4 +1,4 @@
-import { firstWorkers, type CommonConfig, sha256 } from '@agentjet/core';
+import { type CommonConfig, sha256 } from '@agentjet/core';
 import { hashCode, type JobInputs } from '@agentjet/inputs';
 import { evaluatesAtAll } from '@agentjet/local-run';
 import { wrapWithCallLimit } from '@agentjet/rollout';
@@ -19,7 +19,7 @@ export function toSwarmRun(
     openTimeoutSeconds: limits.openTimeout,
     callTimeoutSeconds: limits.callTimeout,
     trainableTargets,
-    parallel: firstWorkers(rollout),
+    parallel: rollout.maxEnvWorker,
     timeoutSeconds: rollout.episodeTimeout,
     scorePatienceSeconds: rollout.scorePatience,
     wrapModel: wrapWithCallLimit(config),

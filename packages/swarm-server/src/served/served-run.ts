@@ -55,6 +55,8 @@ export type ServedPolicy = {
   readonly folder: RunFolder;
   /** Opens the model with the weights of `model.path`. Only one model is opened at a time. */
   readonly openWeights: () => Promise<ServedWeights>;
+  /** Whether more calls at the same time can make its sampling faster. */
+  readonly samplesWide: boolean;
 };
 
 export type ServedRunOptions<Config extends CommonConfig> = {
@@ -101,7 +103,13 @@ export async function openServedRun<Config extends CommonConfig>(
     const onNotice = noticeOf(each, prepared.length, options);
     const { takesOver = false, signal } = options;
     const parts = { ...each, ...own, onNotice, runDir: folder.dir, storeDir, isResumed, takesOver, signal };
-    policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
+    policies.push({
+      name: each.name,
+      config: each.config,
+      folder: own.folder,
+      openWeights: createOpenWeights(parts),
+      samplesWide: each.inputs.backbone.capabilities?.samplesWide === true,
+    });
   }
   return {
     config,
