@@ -11,8 +11,15 @@ import { countHistories } from './history-counts.js';
 /** The episodes of a task: those that count, and earlier attempts that were lost to outages. */
 export type SampledGroup = Pick<TaskGroup, 'groupId' | 'episodes' | 'lost' | 'isGivenUp'>;
 
-/** Returns the report about a group that a step records, in ordinary runs and in swarms. */
-export function toGroupReport(group: SampledGroup, { reportBy }: CommonConfig['trainerCommon']): GroupReport {
+/**
+ * Returns the report about a group that a step records, in ordinary runs and in swarms. The lines of `trained` episodes
+ * have no samples, because a step records their samples with the credit.
+ */
+export function toGroupReport(
+  group: SampledGroup,
+  { reportBy }: Pick<CommonConfig['trainerCommon'], 'reportBy'>,
+  trained: ReadonlySet<string> = new Set(),
+): GroupReport {
   const { episodes, lost } = group;
   const kind = kindOfGroup(episodes, reportBy);
   return {
@@ -33,7 +40,10 @@ export function toGroupReport(group: SampledGroup, { reportBy }: CommonConfig['t
     means: episodes.map(toEpisodeMeans),
     attempts: [...episodes, ...lost].map(toAttemptLength),
     ...(group.isGivenUp === true && { staleEpisodes: episodes.length }),
-    records: [...episodes, ...lost.map(withoutSamples)].map(toEpisodeLine),
+    records: [
+      ...episodes.map((each) => (trained.has(each.episodeId) ? withoutSamples(each) : each)),
+      ...lost.map(withoutSamples),
+    ].map(toEpisodeLine),
   };
 }
 
@@ -44,7 +54,7 @@ export const toGroupLines = ({ groupId, episodes }: SampledGroup): readonly Epis
     return { episode_id: id, group_id: groupId, ...line };
   });
 
-/** Removes the samples of an attempt that does not count, because it is not trained. */
+/** Removes the samples of an episode whose line does not show them. */
 const withoutSamples = (episode: Episode): Episode => ({ ...episode, samples: [] });
 
 /** Error codes of episodes that were aborted, so that they have only a part of their tokens. */

@@ -174,3 +174,35 @@ it('leaves out episodes whose answers were cut, and keeps their rewards in the b
   });
   expect(masked.records).toEqual(all.records); // no advantage changes, not even that of the cut episode
 });
+
+it('makes the lines of its episodes while the backbone trains', async () => {
+  const backbone = createTinyTaskBackbone(1);
+  let tellRead = (): void => undefined;
+  const read = new Promise<void>((resolve) => (tellRead = resolve));
+  const groups: TrainingGroup[] = [];
+  for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 })) {
+    const report = {
+      episodes: 4,
+      failedEpisodes: 0,
+      successes: 0,
+      rewardSum: 0,
+      generatedTokens: 0,
+      get records() {
+        tellRead();
+        return [];
+      },
+    };
+    groups.push({ ...group, report });
+  }
+  const { anchored } = createAnchored(backbone);
+  const slow: Backbone = {
+    ...anchored,
+    policyVersion: 0,
+    trainStep: async (batch) => {
+      await read; // without these lines, the step never ends
+      return backbone.trainStep(batch);
+    },
+  };
+  const batch = prepareBatch(groups, settings, { backbone: slow, algorithm: createGrpo() });
+  expect(await batch.optimize(0)).toMatchObject({ isApplied: true });
+});

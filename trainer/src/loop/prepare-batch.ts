@@ -1,3 +1,4 @@
+import { setImmediate as laterTurn } from 'node:timers/promises';
 import {
   BackboneError,
   type Algorithm,
@@ -155,6 +156,7 @@ class Batch {
   readonly #updates: { readonly report: PackReport; readonly metrics: TrainStepMetrics }[] = [];
   readonly #annotations: AnnotationLine[] = [];
   #anchored: readonly Part[] | undefined;
+  #lines: ReturnType<typeof toEpisodeRecords> | undefined;
 
   constructor(content: BatchContent) {
     this.#content = content;
@@ -173,18 +175,21 @@ class Batch {
   }
 
   async #optimize(index: number, { optimizer, isOnPolicy = true }: OptimizeOptions): Promise<OptimizerOutcome> {
-    const { parts, loss, backbone, numSteps, recordTokens } = this.#content;
+    const { parts, loss, backbone, credited, numSteps, recordTokens } = this.#content;
     const isRecorded = recordTokens !== undefined && recordTokens.mode !== 'none';
     this.#anchored ??= numSteps > 1 ? await anchorParts(parts, backbone, loss) : parts;
     const part = this.#anchored[index % this.#anchored.length];
     if (part === undefined) throw new RangeError(`There is no optimizer step ${index}; the batch has ${numSteps}.`);
     const batch = toBatch(part, backbone.policyVersion, loss);
-    const { terms, ...metrics } = await backbone.trainStep({
+    const training = backbone.trainStep({
       ...batch,
       ...(isRecorded && { reportTerms: true }),
       isOnPolicy: isOnPolicy && batch.isOnPolicy === true,
       ...(optimizer !== undefined && { optimizer }),
     });
+    await Promise.race([training, laterTurn()]);
+    this.#lines ??= toEpisodeRecords(credited); // the backbone trains in the meantime
+    const { terms, ...metrics } = await training;
     this.#updates.push({ report: part.report, metrics });
     if (isRecorded) this.#annotate(index, part, terms);
     return { isApplied: true, metrics };
@@ -214,7 +219,7 @@ class Batch {
       ...scoring,
       ...more,
     };
-    await run.recordStep(metrics, toEpisodeRecords(credited), this.#annotations);
+    await run.recordStep(metrics, this.#lines ?? toEpisodeRecords(credited), this.#annotations);
     return metrics;
   }
 }

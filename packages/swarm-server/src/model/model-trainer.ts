@@ -230,7 +230,10 @@ export class ModelTrainer implements TrainerPort {
       groupId,
       ...(rank !== undefined && { rank }),
       episodes: members.map(({ own, episode }) => toRewarded(own, episode)),
-      report: { ...toGroupReport(sampled, this.#options.config.trainerCommon), attempts: [...lengths, ...lost] },
+      report: {
+        ...toGroupReport(sampled, this.#options.config.trainerCommon, new Set(episodes.map((each) => each.episodeId))),
+        attempts: [...lengths, ...lost],
+      },
     };
   }
 

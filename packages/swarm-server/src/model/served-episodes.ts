@@ -22,6 +22,7 @@ import { CallContents, toResponse, type CallContent } from './call-content.js';
 import { toEndContent } from './end-content.js';
 import { IdleLimit } from './idle-limit.js';
 import type { ModelPort, SealedEnd } from './model-port.js';
+import { prepareWaitingCall } from './prepare-waiting-call.js';
 
 /**
  * The running episodes of a server: their trackers and the models of their agents. A tracker is rebuilt from the
@@ -170,6 +171,8 @@ export class ServedEpisodes implements ModelPort {
     agent: AgentIdentity,
     { key, request, options }: { readonly key: string; readonly request: ChatRequest; readonly options: ChatOptions },
   ): Promise<ChatResponse> {
+    const waiting = { policy: this.#policy, createModel: () => episode.open.createModel(agent), request };
+    await prepareWaitingCall(this.#swarmOf().context, waiting);
     for (;;) {
       try {
         const own: { sampled?: Sampled } = {};

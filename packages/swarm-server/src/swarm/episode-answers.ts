@@ -159,6 +159,14 @@ type EndParts = {
   readonly tokens?: number | undefined;
 };
 
+/** The shortened metadata of tasks. All episodes of a group have the same task. */
+const shortMetadata = new WeakMap<object, ReturnType<typeof shortenMetadata>>();
+
+function shortMetadataOf(task: Pick<WireTask, 'metadata'>): ReturnType<typeof shortenMetadata> {
+  if (!shortMetadata.has(task)) shortMetadata.set(task, shortenMetadata(task.metadata));
+  return shortMetadata.get(task);
+}
+
 /**
  * Returns the end in the form that the ledger records. The client's fields are added to the sealed ones key by key,
  * because spreading both takes longer than everything else here.
@@ -173,7 +181,7 @@ export function toNewEnd(
   content['repeat_index'] = episode.place;
   content['seed'] = episode.seed;
   if (task !== undefined && task.main_query !== '') content['main_query'] = shortenQuery(task.main_query);
-  const taskMetadata = task && shortenMetadata(task.metadata);
+  const taskMetadata = task && shortMetadataOf(task);
   if (taskMetadata !== undefined) content['task_metadata'] = taskMetadata;
   if (episode.attempt > 0) content['attempt'] = episode.attempt + 1;
   content['metadata'] = request.metadata;
