@@ -30,10 +30,15 @@ export type BenchResult = Measured & {
   readonly isPart?: boolean;
 };
 
+/** The options of a benchmark and what each does, such as `{ '--rounds <n>': 'default 5' }`. */
+export type OptionTexts = Readonly<Record<string, string>>;
+
 export type WallTime = 'one core' | 'all cores';
 
 export type Bench = {
   readonly run: (options: BenchOptions) => Promise<BenchResult>;
+  /** Default: the benchmark has no options. */
+  readonly optionTexts?: OptionTexts;
   /**
    * Set if the figures are wall time. It says whether the work runs on one core or on all cores. The benchmark then
    * refuses to run on a busy machine. A function decides by the arguments.
@@ -42,6 +47,36 @@ export type Bench = {
   /** Joins the values of one part of the summary, if several runs measured it, for example one seed each. */
   readonly joinValues?: (part: string, values: readonly unknown[]) => unknown;
 };
+
+/** The options that every benchmark takes. */
+const commonTexts: OptionTexts = {
+  '--out <folder>': 'writes the measured parts into this folder',
+  '--join <file>,...': 'measures nothing, and keeps the parts of these files',
+  '--json': 'prints the summary as the last line',
+  '--help': 'prints this text',
+};
+
+/** Describes how a benchmark is called. */
+export function describeOptions(name: string, texts: OptionTexts = {}): string {
+  const all = Object.entries({ ...texts, ...commonTexts });
+  const width = Math.max(...all.map(([option]) => option.length));
+  return [
+    `npm run bench -- ${name} [options]`,
+    '',
+    ...all.map(([option, text]) => `  ${option.padEnd(width)}  ${text}`),
+  ].join('\n');
+}
+
+/** Throws Error for an argument that is neither an option of the benchmark nor the value of one. */
+export function requireKnownOptions(name: string, args: readonly string[], texts: OptionTexts = {}): void {
+  const known = new Map(Object.keys({ ...texts, ...commonTexts }).map((option) => [option.split(' ')[0], option]));
+  for (let at = 0; at < args.length; at++) {
+    const option = known.get(args[at]);
+    if (option === undefined)
+      throw new Error(`The benchmark ${name} has no option ${args[at]}.\n${describeOptions(name, texts)}`);
+    if (option.includes(' ')) at++; // its value, which the benchmark checks
+  }
+}
 
 /** Measures one part after another, and keeps each of them at once. Returns all of them together. */
 export async function measureParts<Part extends string>(

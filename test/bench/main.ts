@@ -1,13 +1,21 @@
 /**
  * `npm run bench -- <name> [--json] [options]` runs test/bench/<name>/bench.ts and keeps its result in
- * results/<name>.json. `--out <folder>` writes the parts that were measured into another folder, for example on another
+ * results/<name>.json. `--help` prints the options of a benchmark. `--out <folder>` writes the parts that were measured into another folder, for example on another
  * machine. `--join <file>,<file>` measures nothing, and keeps the parts of such files.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { type Bench, type BenchOptions, type BenchResult, type Measured, textOption } from './bench.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  describeOptions,
+  type Measured,
+  requireKnownOptions,
+  textOption,
+} from './bench.js';
 import { joinParts, keepResult, readTree, writePart } from './keep-result.js';
 import { type Noise, startNoiseProbe, TooBusyError, waitUntilQuiet } from './measure-noise.js';
 
@@ -58,7 +66,18 @@ async function main(): Promise<void> {
   const isJson = process.argv.includes('--json');
   // With --json the standard output is for scripts, and its last line is the summary.
   const report = (line: string): void => (isJson ? console.error(line) : console.log(line));
+  if (name === '--help') {
+    report(
+      `npm run bench -- <name> [options]\n\nThe benchmarks are ${benchNames().join(', ')}. \`<name> --help\` prints options.`,
+    );
+    return;
+  }
   const bench = await loadBench(name === '' ? undefined : name);
+  if (args.includes('--help')) {
+    report(describeOptions(name, bench.optionTexts));
+    return;
+  }
+  requireKnownOptions(name, args, bench.optionTexts);
   const results = path.join(here, 'results');
   const files = textOption(args, '--join')?.split(',');
   if (files !== undefined) {

@@ -5,8 +5,10 @@
  * of them.
  */
 
-import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, textOption, type OptionTexts } from '../bench.js';
 import { allRewards, measureAudit } from './measure-audit.js';
+
+export const optionTexts: OptionTexts = { '--only <part>': 'audits the rewards whose names contain this' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const only = textOption(args, '--only') ?? '';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import { adamOptions } from '@agentjet/trainer/testing';
-import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { readTree } from '../keep-result.js';
 import golden from '../parity/golden.json' with { type: 'json' };
 import {
@@ -35,6 +35,11 @@ type Row =
 type Opened = Extract<Subject, { readonly open: unknown }>;
 
 const tinyContextLength = 64;
+
+export const optionTexts: OptionTexts = {
+  '--steps <n>': 'steps of the frozen lake; default 10',
+  '--only <backbone>,...': 'measures some backbones',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 10);

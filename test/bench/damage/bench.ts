@@ -11,7 +11,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { createRandom } from '@agentjet/core';
-import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
+
+export const optionTexts: OptionTexts = {
+  '--damages <n>': 'damaged stores; default 500',
+  '--sound <n>': 'sound stores; default 100',
+  '--seed <n>': 'default 1',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-damage-'));

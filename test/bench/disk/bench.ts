@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
 import { lastLine } from '../../releases/run-node.js';
 
 const sizes = [1000, 16_000, 200_000, 2_000_000];
@@ -24,6 +24,8 @@ type Row = {
   readonly reason_named: boolean;
   readonly training_resumed: boolean;
 };
+
+export const optionTexts: OptionTexts = { '--size <bytes>': 'measures ends of one size' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const only = args.includes('--size') ? [numberOption(args, '--size', 1000)] : sizes;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
-import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, textOption, type OptionTexts } from '../bench.js';
 import { run as benchAtif } from '../atif/bench.js';
 import { readTree } from '../keep-result.js';
 import { runCommand } from '../first-hour/run-command.js';
@@ -23,6 +23,11 @@ import { tryAdapters } from './try-adapters.js';
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
+
+export const optionTexts: OptionTexts = {
+  '--only <part>,...': 'tries the projects whose names contain one of these',
+  '--packed <folder>': 'uses tarballs that `npm run pack:all` made',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const only = textOption(args, '--only');

@@ -12,7 +12,7 @@ import path from 'node:path';
 import type { Backbone } from '@agentjet/core';
 import { createOnnxBackbone } from '@agentjet/trainer';
 import { adamOptions, writeRandomModelFolder } from '@agentjet/trainer/testing';
-import { numberOption } from '../bench.js';
+import { numberOption, type OptionTexts } from '../bench.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
 import { costOf, inTurn, playContest, randomBatch, randomIds, type Contest, type Outcome } from './contest.js';
 import { configOf, sizes } from './shapes.js';
@@ -29,6 +29,8 @@ const decodeSize: Size = '4.8M';
 const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1 });
 
 export const wallTimeOf = 'all cores';
+
+export const optionTexts: OptionTexts = { '--rounds <n>': 'default 7', '--threads <n>': 'default: all cores' };
 
 export async function run({ report, args, waitUntilQuiet }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 7);

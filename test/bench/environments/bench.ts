@@ -17,7 +17,7 @@ import {
   type StartWorld,
 } from '@agentjet/environments/testing';
 import { runEpisode, sampledElsewhere, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
-import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { median, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 
 const parallel = 32;
 
@@ -28,6 +28,8 @@ const protocols: Readonly<Record<string, StartWorld>> = {
   mcp: startMcpWorld,
   appworld: startAppworldWorld(parallel),
 };
+
+export const optionTexts: OptionTexts = { '--sessions <n>': 'default 1000', '--seed <n>': 'default 1' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const sessions = numberOption(args, '--sessions', 1000);

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { copyRepository, followRecipe } from '../../recipes/follow-recipe.js';
 import { recipes } from '../../recipes/recipes.js';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import { listOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 
 /**
  * How many files does somebody have to change to add an entry of each kind? Every recipe of CONTRIBUTING.md is followed
@@ -9,9 +9,11 @@ import type { BenchOptions, BenchResult } from '../bench.js';
  * runs. The benchmark counts the files outside of the new folder that git reports as changed.
  */
 
+export const optionTexts: OptionTexts = { '--only <kind>,...': 'follows some recipes' };
+
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const wanted =
-    args.length === 0 ? Object.entries(recipes) : Object.entries(recipes).filter(([kind]) => args.includes(kind));
+  const kinds = listOption(args, '--only', Object.keys(recipes));
+  const wanted = Object.entries(recipes).filter(([kind]) => kinds.includes(kind));
   const copy = copyRepository();
   try {
     const followed = wanted.map(([kind, recipe]) => {

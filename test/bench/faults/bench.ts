@@ -13,7 +13,7 @@ import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { AgentJetJob, type JobEvent } from 'agentjet';
 import { writeTinyModel } from '../../e2e/support/tiny-model.js';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { createFlakyWorld, type FlakyWorld } from './flaky-world.js';
 import { createStillBackbone } from './still-backbone.js';
 
@@ -107,6 +107,8 @@ async function runThroughOutage(seconds: number, seed: number) {
 }
 
 const round = (value: number): number => Math.round(value * 1e4) / 1e4;
+
+export const optionTexts: OptionTexts = { '--steps <n>': 'steps of each run; default 10', '--seed <n>': 'default 1' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 10);

@@ -13,7 +13,7 @@ import { openaiAgent } from './agents/openai.js';
 import { openaiAgentsAgent } from './agents/openai-agents.js';
 import { reactAgent } from './agents/react.js';
 import type { FidelityAgent } from './agent.js';
-import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
 import { measure } from './measure.js';
 
 /** Shares are 0..1, or null if the framework has no client. */
@@ -33,6 +33,11 @@ export type FrameworkFidelity = {
    */
   readonly http_as_sent: number | null;
   readonly wrong_splices: number;
+};
+
+export const optionTexts: OptionTexts = {
+  '--transitions <n>': 'transitions for each adapter; default 2000',
+  '--seed <n>': 'default 1',
 };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

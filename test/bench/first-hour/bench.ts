@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { frameworks } from '@agentjet/cli';
-import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption, type OptionTexts } from '../bench.js';
 import { judgeLearning } from './judge-learning.js';
 import { runCommand } from './run-command.js';
 import { tryFramework } from './try-framework.js';
@@ -16,6 +16,8 @@ import { tryFramework } from './try-framework.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const numSteps = 10;
+
+export const optionTexts: OptionTexts = { '--only <framework>,...': 'tries some frameworks' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const chosen = listOption(args, '--only', frameworks);

@@ -14,6 +14,7 @@ import {
   type BenchOptions,
   type BenchResult,
   type Measured,
+  type OptionTexts,
 } from '../bench.js';
 import { attacksFolder, listAttacks, tryAttack, type AttackModes } from './attack.js';
 import { injectFaults } from './faults.js';
@@ -25,6 +26,15 @@ import { readCluster } from './read-cluster.js';
 import { compareWithHarbor } from './real-harbor.js';
 
 const parts = ['tasks', 'equality', 'attacks', 'inside', 'faults', 'kills', 'overhead', 'kubernetes'] as const;
+
+export const optionTexts: OptionTexts = {
+  '--only <part>,...': 'measures some parts',
+  '--parallel <n>': 'trials at a time; default 1',
+  '--episodes <n>': 'episodes under faults; default 200',
+  '--faults <n>': 'faults; default 200',
+  '--kills <n>': 'killed processes; default 50',
+  '--sessions <n>': 'sessions that measure the overhead; default 200',
+};
 
 export async function run({ report, args, keepPart }: BenchOptions): Promise<BenchResult> {
   const engine = await findWorkingEngine();

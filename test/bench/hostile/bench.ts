@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
 import { inParallel, Requests } from '../swarm/requests.js';
 import { ServerProcess } from '../swarm/server-process.js';
 import { claim, end, postTasks } from '../swarm/swarm-load.js';
@@ -22,6 +22,8 @@ import { tryKeys } from './try-keys.js';
 import { trySettings } from './try-settings.js';
 
 const concurrency = 32;
+
+export const optionTexts: OptionTexts = { '--requests <n>': 'default 10000' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-hostile-'));

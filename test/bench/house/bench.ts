@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { copyRepository, followRecipe } from '../../recipes/follow-recipe.js';
 import { recipes } from '../../recipes/recipes.js';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import type { BenchOptions, BenchResult, OptionTexts } from '../bench.js';
 import { probeImport } from '../import/probe-import.js';
 import { countCodeLines, countLines } from './count-lines.js';
 import { findDeclaredTwice } from './declared-twice.js';
@@ -42,6 +42,8 @@ function describeLoop(): { readonly path: string; readonly lines: number } | nul
   const file = path.join(root, loopFile);
   return existsSync(file) ? { path: loopFile, lines: countLines(readFileSync(file, 'utf8')) } : null;
 }
+
+export const optionTexts: OptionTexts = { '--no-recipes': 'follows no recipe' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const sources = listSources(root);

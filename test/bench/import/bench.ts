@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, median, numberOption, type OptionTexts } from '../bench.js';
 import { probeImport } from './probe-import.js';
 
 /**
@@ -13,6 +13,8 @@ const root = path.resolve(import.meta.dirname, '../../..');
 
 /** The figures are wall times of processes that use one core. */
 export const wallTimeOf = 'one core';
+
+export const optionTexts: OptionTexts = { '--rounds <n>': 'default 11' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 11);

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { createRunFolder } from '@agentjet/run-folder';
-import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, median, numberOption, type OptionTexts } from '../bench.js';
 import { createEpisodes } from './episodes.js';
 
 const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
@@ -21,6 +21,11 @@ const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.
 const sayCpu = `--import=${new URL('./say-cpu.mjs', import.meta.url).href}`;
 
 export const wallTimeOf = 'one core';
+
+export const optionTexts: OptionTexts = {
+  '--rounds <n>': 'default 5',
+  '--tokens <n>': 'tokens of an episode; default 50000',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 5);

@@ -10,8 +10,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { attacks } from '@agentjet/judges/testing';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { startFaultyJudge, type FaultyJudge } from './faulty-judge.js';
+
+export const optionTexts: OptionTexts = { '--candidates <n>': 'answers to judge; default 5000' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const candidates = numberOption(args, '--candidates', 5000);

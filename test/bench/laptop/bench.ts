@@ -1,6 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { toErrorMessage } from '@agentjet/core';
-import { listOption, numberOption, textOption, type BenchOptions, type BenchResult, type WallTime } from '../bench.js';
+import {
+  listOption,
+  numberOption,
+  textOption,
+  type BenchOptions,
+  type BenchResult,
+  type WallTime,
+  type OptionTexts,
+} from '../bench.js';
 import { joinCalculators, measureCalculator } from './calculator.js';
 import { measureInt8 } from './int8.js';
 import { joinShapes, measureShape, shapeNames, shapeParts, type ShapePart } from './shape.js';
@@ -57,6 +65,14 @@ const sections: readonly Section[] = [
 const partsOfShapes: readonly Section[] = shapeNames.flatMap((shape) =>
   shapeParts.map((part) => ({ name: `${shape}:${part}`, measure: measuringShape(shape, [part]) })),
 );
+
+export const optionTexts: OptionTexts = {
+  '--only <section>,...': 'measures some sections, such as 135M,int8, or one part of a shape, such as 0.5B:decode',
+  '--rounds <n>': 'rounds of each shape; default 3',
+  '--answers <n>': 'answers that compare int8 with float32; default 200',
+  '--first-seed <n>': 'default 1',
+  '--seeds <n>': 'seeds of the calculator agent; default 3',
+};
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wanted = namedSections(options.args);

@@ -9,7 +9,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
 import { serveManyEpisodes } from './many-episodes.js';
 import { inParallel, Requests } from '../swarm/requests.js';
 import { ServerProcess } from '../swarm/server-process.js';
@@ -17,6 +17,13 @@ import { claim, type Claimed, Conversation, end, endBody, postTasks, wordsOf } f
 
 const callsPerEpisode = 4;
 const system = wordsOf(2000);
+
+export const optionTexts: OptionTexts = {
+  '--stored <n>': 'stored episodes; default 1000000',
+  '--only-stored': 'measures only the stored episodes',
+  '--episodes <n>': 'episodes of the run; default 2000',
+  '--held <n>': 'episodes that are held at a time; default 10000',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-limits-'));

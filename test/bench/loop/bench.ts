@@ -12,7 +12,7 @@ import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { AgentJetJob } from 'agentjet';
 import { writeTinyModel } from '../../e2e/support/tiny-model.js';
-import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { median, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { createStillBackbone } from '../faults/still-backbone.js';
 import { measureStalls, quantile } from './cpu-stalls.js';
 
@@ -50,6 +50,8 @@ async function runOnce(adapter: string, scratch: string, steps: number): Promise
   await job.tune({ onEvent: () => {} });
   return quantile(stop(), 0.999);
 }
+
+export const optionTexts: OptionTexts = { '--runs <n>': 'default 5', '--steps <n>': 'steps of each run; default 2' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const runs = numberOption(args, '--runs', 5);

@@ -7,7 +7,7 @@ import { nanoModelDir } from '@agentjet/nano';
 import { createModelFolder } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { configuration } from 'agentjet';
-import { type BenchOptions, type BenchResult, textOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, textOption, type OptionTexts } from '../bench.js';
 import { joinMeasured, type Measured } from './join-measured.js';
 import { memoryCases, type MemoryCase } from './memory-cases.js';
 
@@ -19,6 +19,10 @@ import { memoryCases, type MemoryCase } from './memory-cases.js';
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
+
+export const optionTexts: OptionTexts = {
+  '--only <pattern>': "measures the cases whose names match, such as 'nano|30M'",
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const only = textOption(args, '--only');

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { NodeOutcome } from '../../nodes/run-commands.js';
 import { run as runJob } from '../../nightly/nodes.js';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import type { BenchOptions, BenchResult, OptionTexts } from '../bench.js';
 
 /**
  * Do `npm start` and `npm test` pass without a warning on every Node that we support? The job `.ci/nightly nodes`
@@ -14,6 +14,8 @@ type Nodes = Readonly<Record<string, NodeOutcome>>;
 type Kept = { readonly commit: string; readonly date: string; readonly nodes: Nodes };
 
 const file = path.resolve(import.meta.dirname, '../../nightly/results/nodes.json');
+
+export const optionTexts: OptionTexts = { '--fresh': 'runs the job again, which takes an hour' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   if (existsSync(file) && !args.includes('--fresh')) {

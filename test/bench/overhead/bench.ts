@@ -16,7 +16,7 @@ import { langgraphDriver } from '../../adapters/langgraph-driver.js';
 import { openaiAgentsDriver } from '../../adapters/openai-agents-driver.js';
 import { openaiDriver } from '../../adapters/openai-driver.js';
 import { reactDriver } from '../../adapters/react-driver.js';
-import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
 import { createSteadyEngine, type SteadyEngine } from './steady-engine.js';
 
 type Overhead = { readonly p50_ms: number; readonly p99_ms: number };
@@ -39,6 +39,8 @@ const callsPerSecond = 250;
 
 /** The engine takes no processor time here, so one core does all the work. */
 export const wallTimeOf = 'one core';
+
+export const optionTexts: OptionTexts = { '--calls <n>': 'default 1500' };
 
 export async function run({ report, args, waitUntilQuiet }: BenchOptions): Promise<BenchResult> {
   const calls = numberOption(args, '--calls', 1500);

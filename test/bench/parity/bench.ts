@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
-import type { BenchOptions, BenchResult } from '../bench.js';
+import type { BenchOptions, BenchResult, OptionTexts } from '../bench.js';
 import {
   ask,
   backbones,
@@ -38,6 +38,12 @@ type Oracle = Answer & {
   readonly gradients: Readonly<Record<string, number>>;
   readonly gradient_norms: Readonly<Record<string, number>>;
   readonly versions: Readonly<Record<string, string>>;
+};
+
+export const optionTexts: OptionTexts = {
+  '--tiny': 'uses a random model',
+  '--qwen3': 'uses the shape of Qwen3',
+  '--write-golden': 'writes the answers of transformers for the random model',
 };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

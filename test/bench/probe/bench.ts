@@ -21,7 +21,7 @@ import { drawTasks as drawPatients } from '#tutorial/learning-to-ask/patients.js
 import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
 import { calculate } from '#tutorial/math-agent/calculator.js';
 import { solveProblem } from '#tutorial/math-agent/workflows/react.js';
-import { listOption, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { listOption, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { calculator, functions, json } from './small-model-tasks.js';
 
 type Source = Parameters<AgentJetJob['setWorkflow']>[0];
@@ -91,6 +91,11 @@ type Outcome = {
   readonly error: number;
   readonly settings: Readonly<Record<string, number>>;
   readonly probe: Readonly<Record<string, unknown>>;
+};
+
+export const optionTexts: OptionTexts = {
+  '--groups <n>': 'groups that the prediction is compared with; default 200',
+  '--only <case>,...': 'takes some sets of tasks, such as functions,json',
 };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

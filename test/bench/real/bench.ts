@@ -1,5 +1,5 @@
 import { toErrorMessage } from '@agentjet/core';
-import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption, type OptionTexts } from '../bench.js';
 import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
 import { readBfclCoder, readGguf, readProbe, readTypedTools } from './kept.js';
@@ -34,6 +34,11 @@ const sections: readonly Section[] = [
   { name: 'typed_tools', keys: ['typed_tools'], measure: readTypedTools },
   { name: 'two_players', keys: ['two_players'], measure: measureTwoPlayers },
 ];
+
+export const optionTexts: OptionTexts = {
+  '--only <section>,...': 'measures some sections, such as calculator,json',
+  '--set <key>=<value>': 'trains `bfcl` with another setting; may be repeated',
+};
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wanted = listOption(

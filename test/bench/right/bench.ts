@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { type BenchOptions, type BenchResult, listOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption, type OptionTexts } from '../bench.js';
 
 type Measure = (options: BenchOptions) => Promise<unknown>;
 
@@ -22,6 +22,8 @@ const sections = [
   { file: 'tokenizers', measure: 'measureTokenizers', keys: ['tokenizers'] },
   { file: 'parameters', measure: 'measureParameters', keys: ['parameters'] },
 ] as const;
+
+export const optionTexts: OptionTexts = { '--only <section>,...': 'measures some sections, such as gradients,answers' };
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wanted = listOption(

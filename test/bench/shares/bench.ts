@@ -12,11 +12,13 @@ import { foldStore, LmdbStore, partsAt, shareOf, type LedgerState, type Parts } 
 import { SwarmClient } from '@agentjet/swarm-client';
 import { SwarmServer } from '@agentjet/swarm-server';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 
 const batchSize = 7;
 const first: Parts = { lake: 0.6, sums: 0.27, words: 0.13 };
 const second: Parts = { lake: 0.3, sums: 0.3, words: 0.4 };
+
+export const optionTexts: OptionTexts = { '--steps <n>': 'default 40' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 40);

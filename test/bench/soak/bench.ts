@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '@agentjet/core';
-import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, median, numberOption, type OptionTexts } from '../bench.js';
 import { quantile } from '../loop/cpu-stalls.js';
 import { Requests } from '../swarm/requests.js';
 import { ServerProcess, type Usage } from '../swarm/server-process.js';
@@ -23,6 +23,8 @@ const sampleMs = 5000;
 const settleMinutes = 5;
 const faultMs = 60_000;
 const longestStandstillMs = 60_000;
+
+export const optionTexts: OptionTexts = { '--minutes <n>': 'length; default 30' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-soak-'));

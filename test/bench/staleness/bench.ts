@@ -15,7 +15,7 @@ import { deriveSeed } from '@agentjet/core';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
 import { trainLake, type LakeResult } from '../backbones/train-lake.js';
-import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { median, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 
 export const wallTimeOf = 'all cores';
 
@@ -33,6 +33,11 @@ class SlowLakeWorkflow extends FrozenLakeWorkflow {
 const worlds = { quick: FrozenLakeWorkflow, slow: SlowLakeWorkflow } as const;
 type World = keyof typeof worlds;
 type Run = LakeResult & { readonly world: World; readonly maxStaleness: number; readonly seed: number };
+
+export const optionTexts: OptionTexts = {
+  '--steps <n>': 'steps of each run; default 30',
+  '--seeds <n>': 'runs of each setting; default 2',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 30);

@@ -19,12 +19,19 @@ import { openBrowser } from '../../studio/open-browser.js';
 import { checkFigures, writeRandomRuns } from './check-figures.js';
 import { checkLive } from './check-live.js';
 import { measureRecording } from './measure-recording.js';
-import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, median, numberOption, type OptionTexts } from '../bench.js';
 
 export const wallTimeOf = 'all cores';
 
 const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
 const built = path.resolve(import.meta.dirname, '../../../packages/studio/dist/page');
+
+export const optionTexts: OptionTexts = {
+  '--episodes <n>': 'default 100000',
+  '--rounds <n>': 'default 5',
+  '--steps <n>': 'steps of the recorded run; default 20',
+  '--random <n>': 'random runs; default 100',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const episodes = numberOption(args, '--episodes', 100_000);

@@ -8,7 +8,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type BenchOptions, type BenchResult, choiceOption, numberOption, textOption } from '../bench.js';
+import {
+  type BenchOptions,
+  type BenchResult,
+  choiceOption,
+  numberOption,
+  textOption,
+  type OptionTexts,
+} from '../bench.js';
 import { compareWithCheckout } from './against.js';
 import { AgentLightningServer, agentLightningVersion, installAgentLightning } from './agent-lightning.js';
 import { measureOverEcho, round } from './over-echo.js';
@@ -17,6 +24,14 @@ import { ServerProcess } from './server-process.js';
 import { claim, Conversation, end, playMix, postTasks, wordsOf, type Mix } from './swarm-load.js';
 
 const system = wordsOf(2000);
+
+export const optionTexts: OptionTexts = {
+  '--rounds <n>': 'default 15',
+  '--only requests': 'ends after claims, ends and calls',
+  '--against <folder>': 'compares with another checkout, which is installed and built',
+  '--any-load': 'measures on a busy machine, too',
+  '--episodes <n>': 'episodes of each load; default 10000',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-swarm-'));

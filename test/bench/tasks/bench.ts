@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { writeParquet } from './write-parquet.js';
 
 /**
@@ -19,6 +19,8 @@ type Opening = {
   readonly first_task_ms: number;
   readonly rss_added_mb: number;
 };
+
+export const optionTexts: OptionTexts = { '--rows <n>': 'rows of the files; default 1000000' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rows = numberOption(args, '--rows', 1_000_000);

@@ -4,12 +4,14 @@
  */
 import { createTestsJudge } from '@agentjet/judges';
 import { openCodeRunner } from '@agentjet/sandbox';
-import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { median, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { judgeLimits, measureCheatsIn, type CheatFigures } from '../right/cheats.js';
 import { oldJudgeCommit, openOldJudge } from '../right/old-judge.js';
 import { readPrograms, type JudgedProgram, type ProgramLanguage } from '../right/read-programs.js';
 
 const languages = ['python', 'javascript'] as const;
+
+export const optionTexts: OptionTexts = { '--rounds <n>': 'default 5' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 5);

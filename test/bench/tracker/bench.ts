@@ -14,7 +14,7 @@ import { runInNewContext } from 'node:vm';
 import { createToyChatTokenizer } from '@agentjet/context-tracker/testing';
 import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
-import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
+import { type BenchOptions, type BenchResult, median, numberOption, type OptionTexts } from '../bench.js';
 import {
   concurrent,
   type Episode,
@@ -40,6 +40,8 @@ type Measured = {
   readonly retainedBytes: number;
   readonly callsMs: readonly number[];
 };
+
+export const optionTexts: OptionTexts = { '--rounds <n>': 'default 9' };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 9);

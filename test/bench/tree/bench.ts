@@ -7,7 +7,7 @@
 
 import type { Sample } from '@agentjet/core';
 import { adamOptions, createRandomOnnxModel, plainLoss } from '@agentjet/trainer/testing';
-import { choiceOption, median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { choiceOption, median, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 import { configOf, sizes } from '../engine/shapes.js';
 import { layoutNames, layouts, type LayoutName } from './layouts.js';
 import { createWorkloads, type Workload } from './workloads.js';
@@ -16,6 +16,12 @@ type Model = ReturnType<typeof createRandomOnnxModel>;
 
 /** The learning rate is 0, so every turn has the same weights. */
 const still = adamOptions(0);
+
+export const optionTexts: OptionTexts = {
+  '--size <size>': 'size of the model; default 0.85M',
+  '--rounds <n>': 'default 6',
+  '--threads <n>': 'default 1',
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const size = choiceOption(args, '--size', sizes) ?? '0.85M';
