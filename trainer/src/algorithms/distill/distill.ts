@@ -22,8 +22,9 @@ export type DistillOptions = {
  * With beta = 1 the advantage is d_t, and its expectation is the negative reverse KL of the token's distribution. Lower
  * values train the generalized Jensen-Shannon divergence of Agarwal et al. (eq. 1), divided by beta * (1 - beta): the
  * expectation of A_t * grad log student(t) is its negative gradient. With beta = 0 this is the forward KL, and A_t is
- * exp(d_t) - 1. The weight is from Lu et al. The limits are from rLLM (`algorithm.adv_clip_min`, `adv_clip_max`). Later
- * tokens do not change the advantage of a token.
+ * exp(d_t) - 1. This holds for the weights that sampled: further updates of a batch keep the advantages, and the loss
+ * multiplies them by its clipped ratio, as PPO does. The weight is from Lu et al. The limits are from rLLM
+ * (`algorithm.adv_clip_min`, `adv_clip_max`). Later tokens do not change the advantage of a token.
  */
 export function createDistill({
   klPenaltyCoef = 1,
