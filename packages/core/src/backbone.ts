@@ -351,6 +351,11 @@ export interface Backbone {
   save(dir: string): Promise<void>;
   /** Restores weights and optimizer state that `save` wrote. */
   load(dir: string): Promise<void>;
+  /**
+   * Aborts if the process or thread that computes has ended without `close`. It never answers again, so a run ends at once. The reason is a
+   * BackboneError that says why. A backbone without this signal computes in the calling process, or on a server that may come back.
+   */
+  readonly gone?: AbortSignal;
   close(): Promise<void>;
 }
 
@@ -361,5 +366,7 @@ export interface Teacher extends Pick<BackboneCapabilities, 'takes'> {
    * A token that several rows of a pack share is computed once. `takes` says which packs are allowed.
    */
   termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
+  /** As the signal of a Backbone. */
+  readonly gone?: AbortSignal;
   close(): Promise<void>;
 }

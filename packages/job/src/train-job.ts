@@ -67,7 +67,7 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     const { watched, recorded, backbone } = run;
     const { samplesWide } = backbone.capabilities;
-    const parts = { inputs, policy, emit: run.emit, checkEngine: watched.check, record: recorded?.places, samplesWide };
+    const parts = { inputs, policy, emit: run.emit, health: watched, record: recorded?.places, samplesWide };
     return withRollout(config, parts, (context) =>
       runSession({
         run,

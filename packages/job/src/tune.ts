@@ -17,9 +17,9 @@ export type TuneParts = {
 
 async function debug(config: CommonConfig, { inputs, onEvent, signal, resume = false }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();
-  const { policy, checkEngine, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
+  const { policy, health, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
-    const parts = { inputs, policy, checkEngine, emit: onEvent };
+    const parts = { inputs, policy, health, emit: onEvent };
     const { reader, composition } = inputs;
     const collected = await withRollout(config, parts, async (context) => {
       if (config.debug.collect !== null) return collectJob(context, { reader, composition, resume, signal });

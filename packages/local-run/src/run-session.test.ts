@@ -80,7 +80,7 @@ function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): T
     folder,
     backbone,
     algorithm: createGrpo(),
-    watched: watchEngine(backbone.engine),
+    watched: watchEngine(backbone),
     checkpoint: undefined,
     emit,
     tally: { completed: 0, failed: 0 },

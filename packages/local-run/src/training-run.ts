@@ -135,7 +135,7 @@ async function openRun(config: CommonConfig, options: OpenRunOptions): Promise<T
   const earlier = resume === false ? undefined : await readLines(opened.folder);
   const steps = watchSteps(options.emit, { config, earlier });
   const { emit, tally } = countEpisodes(steps.listener);
-  const watched = watchEngine(opened.backbone.engine);
+  const watched = watchEngine(opened.backbone, options.teacher);
   return {
     ...opened,
     config,

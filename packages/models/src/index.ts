@@ -2,7 +2,7 @@ export { type BackboneCheck, checkModel, type ModelCheck } from './check-model.j
 export { readAvailableMemory, type AvailableMemory } from './needs/available-memory.js';
 export { describeNeed, describeParts, mostCheckpoints } from './needs/describe-need.js';
 export type { JudgeOptions, NeedVerdict } from './needs/judge-need.js';
-export { type WatchedEngine, watchEngine } from './policy/engine-health.js';
+export { type EngineHealth, type WatchedEngine, watchEngine } from './policy/engine-health.js';
 export { exportTunedModel } from './policy/export-tuned-model.js';
 export { findCheckpoint } from './policy/find-checkpoint.js';
 export { readNeedRequest, withPacks } from './policy/judge-model.js';

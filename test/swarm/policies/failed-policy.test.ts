@@ -62,6 +62,7 @@ class Breakable {
   canOpen = true;
   numOpened = 0;
   #isDead = false;
+  #gone = new AbortController();
 
   constructor(policy: ServedPolicy) {
     this.policy = { ...policy, openWeights: () => this.#open(policy) };
@@ -69,26 +70,31 @@ class Breakable {
 
   kill(): void {
     this.#isDead = true;
+    this.#gone.abort(killed());
   }
 
   async #open(policy: ServedPolicy): Promise<ServedWeights> {
     if (!this.canOpen) throw new Error('No GPU is free.');
     const weights = await policy.openWeights();
     this.#isDead = false;
+    this.#gone = new AbortController();
     this.numOpened++;
     if (weights.policy.kind !== 'engine') throw new Error('A model that learns has an engine.');
     const engine = breaking(weights.policy.engine, 'generate', this.#check);
     return {
       ...weights,
+      gone: this.#gone.signal,
       policy: { ...weights.policy, engine },
       prepare: (groups, recipe) => breaking(weights.prepare(groups, recipe), 'optimize', this.#check),
     };
   }
 
   readonly #check = (): void => {
-    if (this.#isDead) throw new EngineError('failed', 'The worker was killed.');
+    if (this.#isDead) throw killed();
   };
 }
+
+const killed = (): EngineError => new EngineError('failed', 'The worker was killed.');
 
 /** Returns the same object, but calls `check` before one of its methods. */
 function breaking<Thing extends object>(thing: Thing, method: keyof Thing, check: () => void): Thing {
@@ -155,6 +161,14 @@ it('a model that dies is opened again alone, and its steps since the checkpoint 
   await expect.poll(() => told('worker')).toMatchObject({ state: 'complete', step: 5 });
   await expectSound();
 }, 120_000);
+
+it('a model that dies while nobody asks it anything is opened again at once', async () => {
+  await expect.poll(() => told('worker')?.state).toBe('waiting');
+  worker.kill();
+  await expect.poll(() => worker.numOpened).toBe(2);
+  await expect.poll(() => told('worker')?.state).toBe('waiting');
+  expect(notices).toEqual([expect.stringMatching(/^worker: the model failed, and is opened again .*was killed/)]);
+});
 
 it('a model that cannot be opened stops its policy alone, which says so, and comes back when an operator starts it', async () => {
   const { url, firstKey } = server;

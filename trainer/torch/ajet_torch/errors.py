@@ -16,16 +16,20 @@ class WorkerError(Exception):
         return WorkerError, (self.code, str(self))  # for pickle, which sends it to other processes
 
 
-def to_error(thrown: BaseException) -> WorkerError:
+WAYS_OUT = "Turn on torch.activation_checkpointing or torch.cpu_offload, or lower rollout.max_num_seqs. A new run can also lower trainer_common.max_pack_tokens, or set lora.rank."
+WAYS_OUT_OF_SAMPLING = "End other programs on this device, or lower rollout.max_num_seqs or rollout.max_env_worker. A new run can also lower rollout.max_model_len."
+"""A resumed run keeps max_pack_tokens, lora and max_model_len."""
+
+
+def to_error(thrown: BaseException, doing: str = "") -> WorkerError:
     """Returns any exception as a WorkerError. An error for missing memory gets a separate code and names the settings
-    to change."""
+    to change, which depend on the task of the worker (`Progress.doing`)."""
     if isinstance(thrown, WorkerError):
         return thrown
     if is_out_of_memory(thrown):
         return WorkerError(
             "out_of_memory",
-            f"The device ran out of memory: {first_line(thrown)} "
-            "Lower trainer_common.max_pack_tokens or the number of sampling slots, or turn on activation_checkpointing, cpu_offload or lora.",
+            f"The device ran out of memory{f' during the task {doing}' if doing else ''}: {first_line(thrown)} {WAYS_OUT_OF_SAMPLING if doing == 'sampling' else WAYS_OUT}",
         )
     return WorkerError("failed", f"{type(thrown).__name__}: {first_line(thrown)}")
 

@@ -42,6 +42,7 @@ from .shared_storage import check_shared
 from .training import Placement
 
 log = logging.getLogger("ajet_torch")
+AGAIN = "A training run continues from its last checkpoint with --resume."
 SAME_ON_ALL_RANKS = ("aborted", "non_finite_gradient", "bad_batch", "bad_request", "checkpoint")
 
 
@@ -237,7 +238,7 @@ class Director:
         self.connection.send({"kind": "result", "id": request_id, "value": value})
 
     def _fail(self, request_id: int, thrown: BaseException) -> None:
-        error = to_error(thrown)
+        error = to_error(thrown, self.connection.progress.doing)
         if error.code == "failed":
             log.error("request %s failed:\n%s", request_id, "".join(traceback.format_exception(thrown)))
         self.connection.send({"kind": "error", "id": request_id, "code": error.code, "message": str(error)})
@@ -276,13 +277,14 @@ def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lam
     return session.save(payload["dir"]) if kind == "save" else session.load(payload["dir"])
 
 
-def follow(session: Session) -> None:
+def follow(session: Session, progress: Progress) -> None:
     """Runs the loop of every other rank."""
     ranks = session.placement.ranks
     while True:
         kind, payload = ranks.share(None)
         if kind == "close":
             return
+        progress.at("sampling" if kind == "sample" else kind)
         try:
             result = run_command(session, kind, payload)
             if kind == "sample":
@@ -319,23 +321,29 @@ def main() -> int:
         message = ranks.share(message)
         session = create_session(message, ranks, parse_config(message.get("config", {})))
     except Exception as error:
+        log.error("start failed:\n%s", traceback.format_exc())
+        failure = to_error(error)
         if connection is not None:
-            log.error("start failed:\n%s", traceback.format_exc())
-            failure = to_error(error)
             connection.send({"kind": "failed", "code": failure.code, "message": str(failure)})
+        else:
+            log_last_words(rank, failure)
         return 1
     try:
         if connection is None:
-            follow(session)
+            follow(session, progress)
         else:
             facts = describe(session)
             log.info("%.4g M parameters in %s on %s, %d process%s", facts["num_parameters"] / 1e6, facts["dtype"], facts["device"], ranks.size, "es" if ranks.size > 1 else "")
             connection.send({"kind": "ready", **facts})
             Director(session, connection).run()
     except Exception as error:
-        if connection is not None and message.get("attached"):
-            send_last_words(connection, error)
-        raise
+        failure = to_error(error, progress.doing)
+        if connection is not None:
+            send_last_words(connection, failure, bool(message.get("attached")))
+        if failure.code != "out_of_memory":
+            raise
+        log_last_words(rank, failure)
+        return 1
     finally:
         rehearsals.close()
         session.server.close()
@@ -343,11 +351,22 @@ def main() -> int:
     return 0
 
 
-def send_last_words(connection: Connection, error: Exception) -> None:
-    """Sends the error to a control plane that cannot read the log of this process."""
-    words = f"The torch worker on {socket.gethostname()} ended: {to_error(error)} The launcher that started the worker has its log. Start the launchers again and resume the run from its last checkpoint."
+def log_last_words(rank: int, failure: WorkerError) -> None:
+    """Logs the error that ends this process. The control plane reads this line (`worker-notice.ts`), because only the
+    first rank can send messages."""
+    log.error("rank %d ended (%s): %s", rank, failure.code, failure)
+
+
+def send_last_words(connection: Connection, failure: WorkerError, attached: bool) -> None:
+    """Sends the error that ends this process. A control plane that can read the log gets an unexpected error from there,
+    with its traceback."""
+    if failure.code == "failed" and not attached:
+        return
+    place = f" on {socket.gethostname()}" if attached else ""
+    repair = "The launcher that started the worker has its log. Start the launchers again, and continue the run from its last checkpoint with --resume." if attached else AGAIN
+    code = failure.code if failure.code == "out_of_memory" else "worker_died"
     try:
-        connection.send({"kind": "failed", "code": "worker_died", "message": words})
+        connection.send({"kind": "failed", "code": code, "message": f"The torch worker{place} ended. {failure} {repair}"})
     except OSError:
         pass
 

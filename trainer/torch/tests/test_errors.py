@@ -15,7 +15,13 @@ from ajet_torch.errors import to_error
 def test_missing_memory_names_the_settings_to_change(thrown: BaseException) -> None:
     error = to_error(thrown)
     assert error.code == "out_of_memory"
-    assert "Lower trainer_common.max_pack_tokens" in str(error)
+    assert "lower trainer_common.max_pack_tokens" in str(error)
+
+
+def test_missing_memory_during_sampling_names_settings_of_the_sampler() -> None:
+    error = to_error(torch.OutOfMemoryError("CUDA out of memory."), "sampling")
+    assert error.code == "out_of_memory"
+    assert "during the task sampling: CUDA out of memory. End other programs on this device, or lower rollout.max_num_seqs or rollout.max_env_worker" in str(error)
 
 
 def test_another_error_of_the_device_keeps_its_type() -> None:

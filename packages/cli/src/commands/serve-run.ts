@@ -15,10 +15,10 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
       const served = await (isVllm(flags) ? serveWithVllm : serveTunedModel)(dir, options);
       for (const line of describe(dir, served)) output.writeLine(line);
       output.writeJson({ base_url: served.baseUrl, api_key: served.apiKey, model: served.model });
-      const reason = await Promise.race([untilAborted(signal), served.ended ?? new Promise<never>(() => undefined)]);
+      const reason = await Promise.race([untilAborted(signal), served.ended]);
       await served.close();
       if (reason === undefined || signal.aborted) return 0;
-      throw new AgentJetError('engine_lost', `vLLM ${reason}.`);
+      throw new AgentJetError('engine_lost', reason);
     },
   );
 }

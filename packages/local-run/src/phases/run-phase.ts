@@ -34,6 +34,8 @@ export type RolloutContext = {
   readonly runEpisode?: GroupsOptions['runEpisode'];
   readonly emit: JobListener;
   readonly workers: WorkerCount;
+  /** Ends all phases if it aborts: they throw its reason. */
+  readonly gone?: AbortSignal | undefined;
 };
 
 export type PhaseOptions = {
@@ -65,16 +67,17 @@ export type PhaseOutcome = {
   readonly seconds: number;
 };
 
-/** Runs all episodes of a phase and calls the listener with each. */
+/** Runs all episodes of a phase and calls the listener with each. Throws at once if the engine's process has ended. */
 export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
-  const { config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit } = context;
+  const { config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit, gone } = context;
   const { phase, step, signal, ...rest } = options;
   const startedAt = performance.now();
   emit({ type: 'phase_started', phase, step, episodes: options.tasks.length * options.numRepeat });
   const groups: TaskGroup[] = [];
+  const signals = [signal, gone].filter((each) => each !== undefined);
   const running = runGroups({
     ...rest,
-    ...(signal === undefined ? {} : { signal }),
+    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     workflow,
     judge,
     policy,
@@ -89,7 +92,13 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     trainableTargets: config.trainableTargets,
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
   });
-  for await (const group of running) groups.push(group);
+  try {
+    for await (const group of running) groups.push(group);
+  } catch (error) {
+    gone?.throwIfAborted(); // its reason says more than the error of an episode
+    throw error;
+  }
+  gone?.throwIfAborted();
   if (phase !== 'debug') noticeFailures(groups, emit); // a debug phase shows each episode
   const seconds = (performance.now() - startedAt) / 1000;
   emit({ type: 'phase_finished', phase, step, seconds });

@@ -2,6 +2,7 @@ import { startEndpointServer } from '@agentjet/endpoint';
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 import { isGroupJudge, type Policy, wrapWithCallLimit } from '@agentjet/rollout';
 import type { JobInputs } from '@agentjet/inputs';
+import type { EngineHealth } from '@agentjet/models';
 import type { JobListener } from '@agentjet/records';
 import { noticeRequests } from './notice-requests.js';
 import { toEnvironmentHost } from '../processes/environment-host.js';
@@ -23,8 +24,8 @@ type RolloutParts = {
   readonly inputs: JobInputs;
   readonly policy: Policy;
   readonly emit: JobListener;
-  /** Throws if the engine is broken. */
-  readonly checkEngine?: () => void;
+  /** Undefined if the engine may come back. */
+  readonly health?: EngineHealth | undefined;
   /** The record of groups and episodes. Default: in memory. */
   readonly record?: PlaceRecord | undefined;
   /** Whether the backbone may sample faster with more calls at the same time. Default: false. */
@@ -37,7 +38,7 @@ type RolloutParts = {
  */
 export async function withRollout<T>(
   config: CommonConfig,
-  { inputs, policy, emit: tell, checkEngine, record, samplesWide = false }: RolloutParts,
+  { inputs, policy, emit: tell, health, record, samplesWide = false }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {
   checkJudge(inputs);
@@ -58,7 +59,7 @@ export async function withRollout<T>(
     const { workflow, judge } = inputs;
     const keeper = createPlaceKeeper(config, {
       onNotice: (message) => emit({ type: 'notice', message }),
-      ...(checkEngine === undefined ? {} : { checkEngine }),
+      ...(health === undefined ? {} : { checkEngine: health.check }),
       record,
     });
     keeper.onHeld((isHeld) => emit({ type: 'pause', isHeld }));
@@ -76,6 +77,7 @@ export async function withRollout<T>(
       emit,
       workers,
       runEpisode,
+      gone: health?.gone,
     });
   } finally {
     Error.stackTraceLimit = stackTraceLimit;

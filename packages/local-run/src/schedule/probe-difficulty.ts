@@ -81,8 +81,8 @@ function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
     async run(tasks: readonly Task[]): Promise<readonly ProbeOutcome[]> {
       opening ??= openUntrainedPolicy(config, inputs, { emit, signal });
       const kept = { ...inputs, environment: keptOpen(inputs.environment) };
-      const { policy, checkEngine } = await opening;
-      const opened = { inputs: kept, policy, checkEngine, emit: quiet };
+      const { policy, health } = await opening;
+      const opened = { inputs: kept, policy, health, emit: quiet };
       return withRollout(config, opened, (context) => runProbe(context, tasks, signal));
     },
     async close(): Promise<void> {

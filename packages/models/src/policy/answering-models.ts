@@ -48,6 +48,8 @@ export type TunedModelOptions = FrozenModelOptions & {
  * can answer any number of them.
  */
 export type TunedModel = Tuner & {
+  /** Aborts if the thread that computes has ended without `close`. All calls reject from then on. */
+  readonly gone?: AbortSignal | undefined;
   /** Closes the model. Running and later calls reject. You need not call it before the process ends. */
   close(): Promise<void>;
 };
@@ -75,5 +77,5 @@ export async function openTunedModel(dir: string, options: TunedModelOptions = {
     controller.abort(new Error('close() was called'));
     return model.close();
   };
-  return { ...tuner, close };
+  return { ...tuner, gone: model.gone, close };
 }

@@ -21,7 +21,7 @@ function createEngine(codes: readonly string[]): Engine {
 }
 
 async function callAll(codes: readonly string[]) {
-  const watched = watchEngine(createEngine(codes));
+  const watched = watchEngine({ engine: createEngine(codes) });
   for (const _ of codes) await watched.engine.generate(request).catch(() => undefined);
   return watched;
 }
@@ -34,21 +34,17 @@ it.each([[['ok']], [['failed', 'ok']], [['aborted', 'context_overflow', 'closed'
   },
 );
 
-it.each(['worker_died', 'worker_hung'])(
-  'a worker that is gone (%s) ends it, even after answers, at each check',
-  async (code) => {
-    const answers = createEngine(['ok']);
-    let isGone = false;
-    const engine: Engine = {
-      ...answers,
-      generate: (asked) =>
-        isGone ? Promise.reject(new BackboneError(code, 'The worker ended.')) : answers.generate(asked),
-    };
-    const { engine: watched, check } = watchEngine(engine);
-    await watched.generate(request);
-    isGone = true;
-    await expect(watched.generate(request)).rejects.toMatchObject({ code });
-    for (const _ of [1, 2]) expect(check).toThrow(expect.objectContaining({ code: 'engine_failed' }));
+it.each(['model', 'teacher'])(
+  'the process of the %s that has ended ends it, even after answers, at each check',
+  async (whose) => {
+    const [own, teachers] = [new AbortController(), new AbortController()];
+    const watched = watchEngine({ engine: createEngine(['ok']), gone: own.signal }, { gone: teachers.signal });
+    await watched.engine.generate(request);
+    watched.check();
+    const reason = new BackboneError('worker_died', 'The worker ended.');
+    (whose === 'model' ? own : teachers).abort(reason);
+    expect(watched.gone?.reason).toBe(reason);
+    for (const _ of [1, 2]) expect(watched.check).toThrow(reason);
   },
 );
 

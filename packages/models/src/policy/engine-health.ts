@@ -1,23 +1,28 @@
-import { BackboneError, EngineError, toErrorMessage, type Engine } from '@agentjet/core';
+import { BackboneError, EngineError, toErrorMessage, type Backbone, type Engine, type Teacher } from '@agentjet/core';
 
-/** An engine, with a check that it still answers calls. */
-export type WatchedEngine = {
-  readonly engine: Engine;
+/** What a run has to know about its engine to end if calls have no chance. */
+export type EngineHealth = {
   /**
-   * Throws BackboneError `engine_failed` if the engine's worker process is gone, or if no call was answered since the
-   * last check and at least one call failed because of the engine itself. The weights or the worker are broken then, and
-   * further steps would only waste tasks and checkpoints.
+   * Throws the reason of `gone`, or BackboneError `engine_failed` if no call was answered since the last check and at
+   * least one call failed because of the engine itself. The weights are broken then, and further steps would only waste
+   * tasks and checkpoints.
    */
   readonly check: () => void;
+  /** Aborts if the process or thread of the model, or of its teacher, has ended. Undefined if there is none. */
+  readonly gone: AbortSignal | undefined;
 };
 
-/** The codes of a worker process that has ended or was ended. It never answers again. */
-const goneCodes: ReadonlySet<string> = new Set(['worker_died', 'worker_hung']);
+/** An engine, with a check that it still answers calls. */
+export type WatchedEngine = EngineHealth & { readonly engine: Engine };
 
-export function watchEngine(engine: Engine): WatchedEngine {
+export function watchEngine(
+  { engine, gone: own }: Pick<Backbone, 'engine' | 'gone'>,
+  teacher?: Pick<Teacher, 'gone'>,
+): WatchedEngine {
+  const signals = [own, teacher?.gone].filter((signal) => signal !== undefined);
+  const gone = signals.length === 0 ? undefined : AbortSignal.any(signals);
   let answered = 0;
   let failure: EngineError | undefined;
-  let gone: BackboneError | undefined;
   const generate: Engine['generate'] = async (request) => {
     try {
       const completion = await engine.generate(request);
@@ -25,14 +30,15 @@ export function watchEngine(engine: Engine): WatchedEngine {
       return completion;
     } catch (error) {
       if (error instanceof EngineError && error.code === 'failed') failure = error;
-      if (error instanceof BackboneError && goneCodes.has(error.code)) gone = error;
       throw error;
     }
   };
   return {
     engine: { contextLength: engine.contextLength, generate },
+    gone,
     check: () => {
-      const reason = gone ?? (answered === 0 ? failure : undefined);
+      gone?.throwIfAborted();
+      const reason = answered === 0 ? failure : undefined;
       answered = 0;
       failure = undefined;
       if (reason !== undefined)

@@ -49,6 +49,8 @@ type OpenModel = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
   readonly seed: number;
+  /** Aborts if the thread that computes has ended without `close`. */
+  readonly gone: AbortSignal | undefined;
   close(): Promise<void>;
 };
 
@@ -105,11 +107,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const { openUntrainedPolicy } = await import('./open-policy.js');
   const inputs = { backbone: embedded, templateFamily: undefined };
   const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
-  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit, signal, override });
+  const { policy, health, close } = await openUntrainedPolicy(config, inputs, { emit, signal, override });
   return {
     policy: policy.kind === 'engine' ? { ...policy, contextSetting } : policy,
     sampling: samplingDefaults(config),
     seed,
+    gone: health?.gone,
     close,
   };
 }

@@ -6,7 +6,7 @@ import type { JobInputs } from '@agentjet/inputs';
 import type { JudgeModelOptions } from './judge-model.js';
 import { openBackbone } from './open-backbone.js';
 import { openWholeModel } from './open-whole-model.js';
-import { watchEngine } from './engine-health.js';
+import { watchEngine, type EngineHealth } from './engine-health.js';
 import { prepareModel } from './prepare-model.js';
 import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwargs } from './template-kwargs.js';
 
@@ -51,8 +51,8 @@ export function toEnginePolicy(
 
 export type UntrainedPolicy = {
   readonly policy: Policy;
-  /** Throws if the engine no longer answers calls. An endpoint may come back, so it is not checked. */
-  readonly checkEngine: () => void;
+  /** Undefined for an endpoint, because it may come back. */
+  readonly health: EngineHealth | undefined;
   /** Undefined if the model is at an endpoint. */
   readonly modelDir: string | undefined;
   close(): Promise<void>;
@@ -68,7 +68,7 @@ export async function openUntrainedPolicy(
   if (config.backbone === 'debug' && baseUrl !== null)
     return {
       policy: await openEndpointPolicy(config, baseUrl),
-      checkEngine: () => undefined,
+      health: undefined,
       modelDir: undefined,
       close: () => Promise.resolve(),
     };
@@ -86,9 +86,9 @@ export async function openUntrainedPolicy(
     const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
     const opened = whole?.isCopy === true ? withoutInt8(config, inputs.backbone, onNotice) : config;
     const backbone = await openBackbone(inputs.backbone, opened, { emit, modelDir, signal });
-    const { engine, check: checkEngine } = watchEngine(backbone.engine);
-    const policy = toEnginePolicy(config, { engine, chatTokenizer });
-    return { policy, checkEngine, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
+    const health = watchEngine(backbone);
+    const policy = toEnginePolicy(config, { engine: health.engine, chatTokenizer });
+    return { policy, health, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
   } finally {
     await whole?.close(); // removes a merged copy, which the engine has read
   }

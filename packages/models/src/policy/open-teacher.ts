@@ -104,5 +104,6 @@ function unsupported(backbone: string, reason: string): BackboneError {
 }
 
 function toTeacher(backbone: Backbone, termLogprobs: Teacher['termLogprobs']): Teacher {
-  return { takes: backbone.capabilities.takes, termLogprobs, close: () => backbone.close() };
+  const { capabilities, gone } = backbone;
+  return { takes: capabilities.takes, termLogprobs, ...(gone && { gone }), close: () => backbone.close() };
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
-import { ConfigError, type JsonObject, type ChatModel } from '@agentjet/core';
+import { ConfigError, toErrorMessage, type JsonObject, type ChatModel } from '@agentjet/core';
 import { toListenError } from '@agentjet/core/servers';
 import { serveModel } from '@agentjet/endpoint';
 import { openTunedModel } from './answering-models.js';
@@ -46,8 +46,8 @@ export type ServedModel = {
   readonly model: string;
   /** Stops the server. Running calls fail. */
   close(): Promise<void>;
-  /** Resolves with a description of how the server ended. Present only if the server is a separate program. */
-  readonly ended?: Promise<string>;
+  /** Resolves with the reason if the model ends without `close`. No call is answered from then on. */
+  readonly ended: Promise<string>;
 };
 
 /**
@@ -87,11 +87,20 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
       await server.close();
       await tuned.close();
     };
-    return { baseUrl: server.baseUrl, apiKey: server.apiKey, model: name, close };
+    return { baseUrl: server.baseUrl, apiKey: server.apiKey, model: name, close, ended: untilGone(tuned.gone) };
   } catch (cause) {
     await tuned.close();
     throw toListenError(cause, `${host}:${port}`);
   }
+}
+
+/** Resolves with the reason of the signal. */
+function untilGone(gone: AbortSignal | undefined): Promise<string> {
+  return new Promise((resolve) => {
+    const tell = (): void => resolve(toErrorMessage(gone?.reason));
+    if (gone?.aborted === true) tell();
+    else gone?.addEventListener('abort', tell, { once: true });
+  });
 }
 
 /** Throws ConfigError `needs_key` if other machines can reach the address and there is no key. */

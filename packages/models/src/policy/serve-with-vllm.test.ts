@@ -56,7 +56,7 @@ describe.skipIf(process.platform === 'win32')('serving with vLLM', () => {
     expect(served.baseUrl).toBe(`http://127.0.0.1:${port}/v1`);
     await served.close();
     expect(existsSync(path.join(root, 'ended'))).toBe(true);
-    expect(await served.ended).toBe('ended with 0');
+    expect(await served.ended).toBe('vLLM ended with 0.');
   });
 
   it.each([

@@ -79,7 +79,7 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   try {
     const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     await untilHealthy(`${baseUrl}/health`, { ended, output, signal });
-    return { baseUrl: `${baseUrl}/v1`, apiKey, model: name, close, ended };
+    return { baseUrl: `${baseUrl}/v1`, apiKey, model: name, close, ended: ended.then((how) => `vLLM ${how}.`) };
   } catch (error) {
     await close();
     throw error;

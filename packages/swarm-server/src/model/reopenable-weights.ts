@@ -4,17 +4,21 @@ import type { ServedWeights } from '../served/served-weights.js';
 /** The weights of a policy whose model may fail and be opened again while other policies continue. */
 export class ReopenableWeights implements ServedWeights {
   readonly #open: () => Promise<Opened>;
+  readonly #onGone: OnGone;
   #current: ServedWeights;
   #isClosed = false;
 
-  private constructor(open: () => Promise<Opened>, current: ServedWeights) {
+  private constructor(open: () => Promise<Opened>, current: ServedWeights, onGone: OnGone) {
     this.#open = open;
+    this.#onGone = onGone;
     this.#current = current;
+    this.#watch(current);
   }
 
-  static async open(policy: Pick<ServedPolicy, 'openWeights'>): Promise<ReopenableWeights> {
+  /** `onGone` is called with the reason whenever the process of a model ends by itself. */
+  static async open(policy: Pick<ServedPolicy, 'openWeights'>, onGone: OnGone): Promise<ReopenableWeights> {
     const open = (): Promise<Opened> => openOnce(policy);
-    return new ReopenableWeights(open, (await open()).weights);
+    return new ReopenableWeights(open, (await open()).weights, onGone);
   }
 
   /** Opens the model again with the weights of `model.path`; load a checkpoint afterwards. */
@@ -22,11 +26,23 @@ export class ReopenableWeights implements ServedWeights {
     await this.#current.close().catch(() => undefined); // the model has failed, so an error of `close` does not matter
     const { weights, isShared } = await this.#open();
     this.#current = weights;
+    this.#watch(weights);
     if (this.#isClosed && !isShared) await weights.close();
+  }
+
+  #watch(weights: ServedWeights): void {
+    const { gone } = weights;
+    gone?.addEventListener('abort', () => {
+      if (this.#current === weights && !this.#isClosed) this.#onGone(gone.reason);
+    });
   }
 
   get policy(): ServedWeights['policy'] {
     return this.#current.policy;
+  }
+
+  get gone(): AbortSignal | undefined {
+    return this.#current.gone;
   }
 
   get repeatsExactly(): boolean {
@@ -51,6 +67,8 @@ export class ReopenableWeights implements ServedWeights {
     await this.#current.close();
   }
 }
+
+type OnGone = (reason: unknown) => void;
 
 type Opened = {
   readonly weights: ServedWeights;

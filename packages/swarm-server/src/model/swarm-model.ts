@@ -97,7 +97,7 @@ async function openPolicyModel(
   { onFailure, onRecorded, onNotice, ...options }: ModelOptions,
 ): Promise<PolicyModel> {
   const { name, config, folder } = policy;
-  const weights = await ReopenableWeights.open(policy);
+  const weights = await ReopenableWeights.open(policy, (reason) => onFailure?.(reason, name));
   const episodes = new ServedEpisodes({
     records,
     ...options,

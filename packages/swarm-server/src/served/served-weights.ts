@@ -15,6 +15,8 @@ import { WholeCheckpoints } from './whole-checkpoints.js';
  */
 export type ServedWeights = StepWeights & {
   readonly policy: Policy;
+  /** Aborts if the process or thread of the model has ended by itself. */
+  readonly gone?: AbortSignal | undefined;
   /** Whether repeating a step gives exactly the same weights, to the last bit. */
   readonly repeatsExactly: boolean;
   /** Call it when all steps are repeated. The weights then sample, and `repeatsExactly` describes them from then on. */
@@ -70,6 +72,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   return {
     ...steps,
     policy,
+    gone: backbone.gone,
     get repeatsExactly() {
       return repeats;
     },

@@ -196,6 +196,7 @@ describe('in its worker thread', () => {
     const outcomes = Promise.allSettled(running);
     await worker.terminate();
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: died });
+    expect(backbone.gone?.reason).toMatchObject(died);
     await expect(backbone.engine.generate(request)).rejects.toMatchObject({ ...died, name: 'EngineError' });
     await expect(backbone.logprobs([])).rejects.toMatchObject({ ...died, name: 'BackboneError' });
     await backbone.close();

@@ -27,6 +27,10 @@ export class AttachedWorker implements WorkerProcess {
     return '(The launcher that started the worker has its log.)';
   }
 
+  lastWords(): undefined {
+    return undefined;
+  }
+
   kill(): void {
     this.#socket?.destroy();
     this.#end('was disconnected');

@@ -73,6 +73,10 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     return this.#policyVersion;
   }
 
+  get gone(): AbortSignal {
+    return this.#connection.gone;
+  }
+
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<Metrics> {
     return await this.#steps.run(batch.loss.kind === 'slope', () =>
       trainInPasses(batch, {

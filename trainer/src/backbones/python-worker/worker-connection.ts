@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { BackboneError } from '@agentjet/core';
 
@@ -29,6 +30,9 @@ type Waiting = {
 /** The worker's description of a failure. The caller turns it into an EngineError or a BackboneError. */
 export type CallFailure = (code: string, message: string) => Error;
 
+/** The wait for the last message of a worker whose process has ended. */
+const lastWordsMs = 1000;
+
 const toBackboneError: CallFailure = (code, message) => new BackboneError(code, message);
 
 /**
@@ -42,6 +46,7 @@ export class WorkerConnection {
   readonly #waiting = new Map<number, Waiting>();
   readonly #timer: NodeJS.Timeout;
   readonly ready: Promise<ReadyMessage>;
+  readonly #gone = new AbortController();
   #settleReady:
     | { readonly resolve: (message: ReadyMessage) => void; readonly reject: (error: Error) => void }
     | undefined;
@@ -64,7 +69,17 @@ export class WorkerConnection {
     this.ready.catch(() => undefined);
     this.#timer = setInterval(() => this.#checkLife(), Math.max(50, Math.min(1000, watch.heartbeatTimeoutMs / 4)));
     this.#timer.unref();
-    void process.ended.then((how) => this.#fail('worker_died', `The ${this.#watch.name} worker ${how}.`));
+    // The last message of a worker may say why it ends, so it is read before calls reject.
+    const told = new Promise((resolve) => socket.once('close', resolve));
+    void process.ended.then(async (how) => {
+      await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })]);
+      this.#noteEnd(how);
+    });
+  }
+
+  /** Aborts if the worker has ended without `close`, with the error that calls reject with. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
   }
 
   /** Starts to read messages, first from the bytes that arrived together with hello. */
@@ -207,9 +222,20 @@ export class WorkerConnection {
     this.#process.kill('SIGKILL');
   }
 
+  #noteEnd(how: string): void {
+    const { name } = this.#watch;
+    const words = this.#process.lastWords();
+    if (words === undefined) this.#fail('worker_died', `The ${name} worker ${how}.`);
+    else this.#end(new BackboneError(words.code, `The ${name} worker ended. ${words.message}${this.#wayOn()}`));
+  }
+
+  #wayOn(): string {
+    return this.#isReady ? ' A training run continues from its last checkpoint with --resume.' : '';
+  }
+
   #fail(code: string, what: string): void {
     const lines = this.#process.lastLines();
-    const repair = this.#isReady ? ' Resume the run from its last checkpoint.' : '';
+    const repair = this.#wayOn();
     this.#end(
       new BackboneError(code, `${what}${repair}${lines === '' ? ' It wrote no log.' : ` Its last lines:\n${lines}`}`),
     );
@@ -221,6 +247,7 @@ export class WorkerConnection {
     this.#failure = error;
     this.#settleReady?.reject(error);
     this.#rejectAll(error);
+    this.#gone.abort(error);
   }
 
   #rejectAll(error: Error): void {

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { codeOfError } from '@agentjet/core';
 import { LastLines } from './last-lines.js';
+import type { LastWords } from './worker-notice.js';
 
 /** How a worker is started. */
 export type WorkerLaunch = {
@@ -24,6 +25,8 @@ export type WorkerProcess = {
   readonly pid: number;
   /** Returns the last lines of the worker's log. */
   lastLines(): string;
+  /** Returns why a process of the worker ended, if it said so. */
+  lastWords(): LastWords | undefined;
   /** Resolves when the process has ended, with its exit code or signal. */
   readonly ended: Promise<string>;
   /** Ends the worker and all processes that it started. */
@@ -33,6 +36,9 @@ export type WorkerProcess = {
 };
 
 const numKeptLines = 40;
+
+/** The wait for the last output of a worker that has ended. */
+const lastOutputMs = 1000;
 
 export async function startWorkerProcess(
   launch: WorkerLaunch,
@@ -58,14 +64,27 @@ function superviseChild(
   for (const stream of [child.stdout, child.stderr]) if (stream !== null) lines.follow(stream, onLine);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`));
-    child.once('close', (code, signal) =>
-      resolve(signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
-    );
+    // The output stays open while another process that the worker started has it, so its end is not awaited for long.
+    child.once('exit', (code, signal) => {
+      const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+      const timer = setTimeout(() => resolve(how), lastOutputMs);
+      child.once('close', () => {
+        clearTimeout(timer);
+        resolve(how);
+      });
+    });
   }).then(async (how) => {
+    killTree(child, 'SIGKILL');
     await rm(scratchDir, { recursive: true, force: true });
     return how;
   });
-  return { pid: child.pid ?? -1, lastLines: () => lines.toString(), ended, kill: (signal) => killTree(child, signal) };
+  return {
+    pid: child.pid ?? -1,
+    lastLines: () => lines.toString(),
+    lastWords: () => lines.words,
+    ended,
+    kill: (signal) => killTree(child, signal),
+  };
 }
 
 /** Ends the whole process group, so no process that the worker started outlives it. */

@@ -73,8 +73,8 @@ export type TorchBackboneOptions = {
   /** With `bfloat16` there are no float32 masters, and each update is rounded at random. Defaults to float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
   /**
-   * The initial values of the float32 masters of bfloat16 weights. `zero` (default) uses the weights themselves. `file`
-   * uses the values of a float32 file. `dithered` does the same if there is such a file, and otherwise draws a random
+   * The initial values of the float32 masters of bfloat16 weights. `zero` uses the weights themselves. `file` uses the
+   * values of a float32 file. `auto` (default) is `file` if masters are kept in float32. `dithered` does the same if there is such a file, and otherwise draws a random
    * value among those that round to the weight.
    */
   readonly masterStart?: 'auto' | 'zero' | 'file' | 'dithered';

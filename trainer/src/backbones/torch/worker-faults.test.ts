@@ -31,11 +31,38 @@ function makeRogueWorker(body: string): Readonly<Record<string, string>> {
   return { PYTHONPATH: dir };
 }
 
+/** Makes the real worker start with these statements, after the module `name` is loaded as `module`. */
+function patchWorker(name: string, ...statements: readonly string[]): Readonly<Record<string, string>> {
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-patched-'));
+  writeFileSync(
+    path.join(dir, 'sitecustomize.py'),
+    [
+      'import importlib.util, sys',
+      'class Patch:',
+      '    def find_spec(self, name, path=None, target=None):',
+      `        if name != "${name}":`,
+      '            return None',
+      '        sys.meta_path.remove(self)',
+      '        spec = importlib.util.find_spec(name)',
+      '        load = spec.loader.exec_module',
+      '        def load_patched(module):',
+      '            load(module)',
+      ...statements.map((statement) => `            ${statement}`),
+      '        spec.loader.exec_module = load_patched',
+      '        return spec',
+      'sys.meta_path.insert(0, Patch())',
+    ].join('\n'),
+  );
+  return { PYTHONPATH: dir };
+}
+
 describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, () => {
   test('that is killed rejects every waiting and later call, and the run resumes from its checkpoint', async () => {
     const modelDir = await makeTinyModel();
     const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-resume-')), 'checkpoint');
-    const first = await startTiny(modelDir);
+    // A process that the worker started keeps its output open after the worker has ended.
+    const start = 'import subprocess; subprocess.Popen(["sleep", "100"])';
+    const first = await startTiny(modelDir, { env: patchWorker('ajet_torch.session', start) });
     await first.trainStep(sftBatch());
     await first.save(dir);
     const expected = await first.trainStep(sftBatch());
@@ -43,12 +70,15 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
       first.engine.generate({ promptIds: Int32Array.of(1, 2), sampling: { ...sampling, seed } }),
     );
     const outcomes = Promise.allSettled(waiting);
+    const killedAt = performance.now();
     process.kill(first.workerPid, 'SIGKILL');
     for (const outcome of await outcomes)
       expect(outcome).toMatchObject({
         status: 'rejected',
         reason: { code: 'worker_died', message: expect.stringContaining('SIGKILL') as unknown },
       });
+    expect(performance.now() - killedAt).toBeLessThan(10_000);
+    expect(first.gone?.reason).toMatchObject({ code: 'worker_died' });
     await expect(first.trainStep(sftBatch())).rejects.toMatchObject({
       code: 'worker_died',
       message: expect.stringContaining('last checkpoint') as unknown,
@@ -64,6 +94,24 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
       policyVersion: 2,
     });
     await second.close();
+  });
+
+  test('that runs out of memory while it samples says what to turn down, and is gone', async () => {
+    const fail = 'def fail(*_): raise MemoryError("Tried to allocate 3.75 GiB.")';
+    const env = patchWorker('ajet_torch.sampling.builtin', fail, 'module.BuiltinServer._fill = fail');
+    const backbone = await startTiny(await makeTinyModel(), { env });
+    expect(backbone.gone?.aborted).toBe(false);
+    const request = { promptIds: Int32Array.of(1, 2), sampling };
+    const expected = {
+      code: 'out_of_memory',
+      message: expect.stringMatching(
+        /^The torch worker ended\. .* during the task sampling: Tried to allocate 3\.75 GiB\. .*rollout\.max_num_seqs.*--resume\.$/,
+      ) as unknown,
+    };
+    await expect(backbone.engine.generate(request)).rejects.toMatchObject(expected);
+    expect(backbone.gone?.reason).toMatchObject(expected);
+    await expect(backbone.engine.generate(request)).rejects.toMatchObject(expected);
+    await backbone.close();
   });
 
   test('that stops answering is noticed by its heartbeat and ended', async () => {

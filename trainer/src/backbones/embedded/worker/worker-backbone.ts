@@ -40,6 +40,10 @@ export class WorkerBackbone implements Backbone {
     return this.#client.policyVersion;
   }
 
+  get gone(): AbortSignal {
+    return this.#client.gone;
+  }
+
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
     return await this.#steps.run(batch.loss.kind === 'slope', () =>
       trainInPasses(batch, {

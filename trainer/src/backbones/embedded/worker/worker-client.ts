@@ -41,6 +41,7 @@ export class WorkerClient {
   #isClosed = false;
   /** The reason why the worker ended. It is undefined while the worker runs. */
   #death: { readonly cause: unknown } | null = null;
+  readonly #gone = new AbortController();
 
   constructor(worker: WorkerThread) {
     this.#worker = worker;
@@ -55,6 +56,11 @@ export class WorkerClient {
     });
     worker.on('error', (error) => this.#die(error));
     worker.on('message', (message) => this.#receive(message));
+  }
+
+  /** Aborts if the thread has ended without `close`. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
   }
 
   /** The values of the last answer. */
@@ -215,6 +221,7 @@ export class WorkerClient {
     for (const { reject } of this.#requests.values()) reject(new BackboneError('failed', message, { cause }));
     this.#calls.clear();
     this.#requests.clear();
+    if (!this.#isClosed) this.#gone.abort(new BackboneError('failed', message, { cause }));
   }
 
   #unrefWhenIdle(): void {
@@ -228,5 +235,5 @@ export function alone(ids: Int32Array): Int32Array {
 }
 
 function deathMessage(cause: unknown): string {
-  return `The thread of the onnx backbone has died: ${toErrorMessage(cause)}. Open the backbone again, from the last checkpoint if it was training.`;
+  return `The thread of the onnx backbone has died: ${toErrorMessage(cause)}. A training run continues from its last checkpoint with --resume.`;
 }
