@@ -126,6 +126,12 @@ describe('lora.alpha: auto', () => {
     expect(notices).toContain(`The adapter's alpha is 8, that of ${root} (lora.alpha: auto).`);
     writeFileSync(config, JSON.stringify({ r: 4, lora_alpha: 8, use_rslora: true }));
     expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(16);
+    for (const wrong of [0, -3]) {
+      writeFileSync(config, JSON.stringify({ r: 4, lora_alpha: wrong })); // the backbone refuses another alpha than the file's
+      const found = resolve({ size: 468_640, isLora: true, input });
+      expect(found.alpha).toBe(32);
+      expect(found.notices.join()).toContain('for a model of 468.6k parameters (lora.alpha: auto)');
+    }
     rmSync(config);
     expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(32);
   });

@@ -47,9 +47,10 @@ export function withAutoSettings(config: CommonConfig, options: AutoOptions): Co
   const { trainerCommon, lora } = config;
   if (trainerCommon.optim.lr !== 'auto' && lora.alpha !== 'auto') return config;
   const { model, onNotice } = options;
-  const own = { ...settingsFor(model), ...readAdapter(lora.adapter) };
+  const ofAdapter = readAdapter(lora.adapter);
+  const own = { ...settingsFor(model), ...ofAdapter };
   const resolved = { ...own, ...readStored(options) };
-  for (const notice of describeSettings(config, { model, own, resolved })) onNotice(notice);
+  for (const notice of describeSettings(config, { model, ofAdapter, own, resolved })) onNotice(notice);
   const { lr, alpha } = resolved;
   const optim = { ...trainerCommon.optim, lr: trainerCommon.optim.lr === 'auto' ? lr : trainerCommon.optim.lr };
   return {
@@ -59,11 +60,14 @@ export function withAutoSettings(config: CommonConfig, options: AutoOptions): Co
   };
 }
 
-/** Training that begins with an adapter keeps its alpha. The backbone reports an adapter that cannot be read. */
+/**
+ * Training that begins with an adapter keeps its alpha. The backbone refuses an adapter that cannot be read, or whose
+ * alpha is not the one that is returned here.
+ */
 function readAdapter(dir: string | null): Partial<Resolved> {
   if (dir === null) return {};
   const { r: rank, lora_alpha: alpha, use_rslora: isRootScaled } = readConfig(dir) ?? {};
-  if (typeof rank !== 'number' || typeof alpha !== 'number') return {};
+  if (typeof rank !== 'number' || typeof alpha !== 'number' || !(alpha > 0)) return {};
   return { alpha: isRootScaled === true ? alpha * Math.sqrt(rank) : alpha };
 }
 
@@ -82,12 +86,18 @@ function readStored({ composition, runDir }: AutoOptions): Partial<Resolved> {
   return { ...(lr !== 'auto' && { lr }), ...(lora.alpha !== 'auto' && { alpha: lora.alpha }) };
 }
 
-type Choice = { readonly model: SizedModel; readonly own: Resolved; readonly resolved: Resolved };
+type Choice = {
+  readonly model: SizedModel;
+  readonly ofAdapter: Partial<Resolved>;
+  /** The numbers of a new run. */
+  readonly own: Resolved;
+  readonly resolved: Resolved;
+};
 
 /** Names the numbers that are unusual: other than those of the smallest models, or than those of a new run. */
 function describeSettings(
   { trainerCommon, lora }: CommonConfig,
-  { model, own, resolved: { lr, alpha } }: Choice,
+  { model, ofAdapter, own, resolved: { lr, alpha } }: Choice,
 ): readonly string[] {
   const size = describeSize(model);
   const notices: string[] = [];
@@ -100,7 +110,7 @@ function describeSettings(
   if (lora.alpha === 'auto' && lora.rank > 0 && (alpha !== own.alpha || alpha !== largeModelAlpha))
     notices.push(
       alpha === own.alpha
-        ? `The adapter's alpha is ${alpha}, ${lora.adapter === null ? `for ${size}` : `that of ${lora.adapter}`} (lora.alpha: auto).`
+        ? `The adapter's alpha is ${alpha}, ${ofAdapter.alpha === undefined ? `for ${size}` : `that of ${lora.adapter}`} (lora.alpha: auto).`
         : `The adapter's alpha is ${alpha}, which the run has stored. In a new run of this model, lora.alpha: auto is ${own.alpha}.`,
     );
   return notices;
