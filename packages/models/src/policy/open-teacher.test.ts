@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Backbone } from '@agentjet/core';
+import { BackboneError, type Backbone } from '@agentjet/core';
 import type { BackboneEntry } from '@agentjet/inputs';
 import { createConfig } from '@agentjet/inputs/testing';
 import type { JobEvent, JobListener } from '@agentjet/records';
@@ -51,6 +51,20 @@ const scoring = (more: object): BackboneEntry =>
   }) as unknown as BackboneEntry;
 
 describe('openTeacher', () => {
+  it('says in its errors that the teacher failed, and not the student', async () => {
+    const process = new AbortController();
+    const ended = new BackboneError('worker_died', 'The worker ended.');
+    const entry = scoring({ termLogprobs: () => Promise.reject(ended), gone: process.signal });
+    const teacher = await open({ teacher: { model: 'nano' } }, { entry });
+    const expected = {
+      code: 'worker_died',
+      message: expect.stringMatching(/^The model that scores the samples .*failed\. The worker ended\.$/),
+    };
+    await expect(teacher?.termLogprobs([], 1)).rejects.toMatchObject(expected);
+    process.abort(ended);
+    expect(teacher?.gone?.reason).toMatchObject(expected);
+  });
+
   it('opens nothing for an algorithm without a teacher', async () => {
     expect(await open({ teacher: { model: 'nano' } }, { needsTeacher: false })).toBeUndefined();
   });

@@ -105,5 +105,25 @@ function unsupported(backbone: string, reason: string): BackboneError {
 
 function toTeacher(backbone: Backbone, termLogprobs: Teacher['termLogprobs']): Teacher {
   const { capabilities, gone } = backbone;
-  return { takes: capabilities.takes, termLogprobs, ...(gone && { gone }), close: () => backbone.close() };
+  const named = new AbortController();
+  gone?.addEventListener('abort', () => named.abort(nameTeacher(gone.reason)), { once: true });
+  return {
+    takes: capabilities.takes,
+    termLogprobs: async (packs, temperature) => {
+      try {
+        return await termLogprobs(packs, temperature);
+      } catch (error) {
+        throw nameTeacher(error);
+      }
+    },
+    ...(gone && { gone: named.signal }),
+    close: () => backbone.close(),
+  };
+}
+
+/** Says which of two models failed, because the student's errors have the same words. */
+function nameTeacher(error: unknown): unknown {
+  if (!(error instanceof BackboneError)) return error;
+  const message = `The model that scores the samples (teacher.model, or the initial model with use_kl_in_reward) failed. ${error.message}`;
+  return new BackboneError(error.code, message, { cause: error });
 }
