@@ -104,11 +104,9 @@ const firstEpisode =
 describe('a run whose engine has lost its process', () => {
   it.each([
     ['the evaluation before training', isPhase('evaluate', 0), 0],
-    ['the first batch', isPhase('sample', 1), 0],
     ['the middle of a batch', firstEpisode('sample'), 0],
     ['a step', isPhase('train', 2), 0],
     ['a later evaluation', isPhase('evaluate', 2), 0],
-    ['the last evaluation', isPhase('evaluate', 4), 0],
     ['a step, while the next batch is sampled', isPhase('train', 2), 2],
   ])('ends at once in %s, with the cause, and can be resumed', async (_name, isTime, maxStaleness) => {
     const experimentDir = createScratchFolder();
