@@ -74,8 +74,8 @@ export type TorchBackboneOptions = {
   readonly masterWeights?: 'float32' | 'bfloat16';
   /**
    * The initial values of the float32 masters of bfloat16 weights. `zero` uses the weights themselves. `file` uses the
-   * values of a float32 file. `auto` (default) is `file` if masters are kept in float32. `dithered` does the same if there is such a file, and otherwise draws a random
-   * value among those that round to the weight.
+   * values of a float32 file. `dithered` does the same if there is such a file, and otherwise draws a random value among
+   * those that round to the weight. `auto` (default) is `file` if masters are kept in float32.
    */
   readonly masterStart?: 'auto' | 'zero' | 'file' | 'dithered';
   /**
