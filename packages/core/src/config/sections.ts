@@ -90,7 +90,7 @@ export const optim = z
     lr: setting(
       z.union([z.literal('auto'), notNegative]),
       'auto',
-      'auto: by the size of the model, 3e-4 for up to 20M parameters, 3e-5 up to 300M, 1e-5 up to 1B, 3e-6 up to 3B, 1e-6 above; with lora 1e-3 for up to 300M, then 1e-4, 3e-5, 1e-5. The run stores the number',
+      'auto: by the size of the model, 3e-4 for up to 20M parameters, 3e-5 up to 300M, 5e-6 up to 1B, 3e-6 up to 3B, 1e-6 above; with lora 1e-3 for up to 300M, then 1e-4, 3e-5, 1e-5. The run stores the number',
     ),
     betas: setting(z.tuple([beta, beta]), [0.9, 0.999], 'each below 1'),
     eps: setting(positive, 1e-8),

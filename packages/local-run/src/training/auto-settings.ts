@@ -12,7 +12,7 @@ import { largeModelAlpha } from '@agentjet/trainer';
 const sizes = [
   { most: 20e6, full: 3e-4, adapter: 1e-3, alpha: 32 },
   { most: 300e6, full: 3e-5, adapter: 1e-3, alpha: largeModelAlpha },
-  { most: 1e9, full: 1e-5, adapter: 1e-4, alpha: largeModelAlpha },
+  { most: 1e9, full: 5e-6, adapter: 1e-4, alpha: largeModelAlpha },
   { most: 3e9, full: 3e-6, adapter: 3e-5, alpha: largeModelAlpha },
   { most: Infinity, full: 1e-6, adapter: 1e-5, alpha: largeModelAlpha },
 ] as const;

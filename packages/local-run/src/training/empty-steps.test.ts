@@ -36,6 +36,22 @@ describe('EmptySteps', () => {
     expect(() => steps.check()).toThrow(message);
   });
 
+  it('says that the updates have ruined a policy that succeeded before', () => {
+    const steps = new EmptySteps(1, 'Do.');
+    const failing = { ...empty, failed_episodes: 0, groups_skipped: 2, policy_version: 2, success_rate: 0 };
+    steps.note({ ...failing, trained_tokens: 9, success_rate: 0.75 });
+    steps.note(failing);
+    expect(() => steps.check()).toThrow(
+      'same reward. No episode succeeds any more, and 0.75 of a step succeeded before, so the updates have ruined the policy. Begin again with a lower trainer_common.optim.lr. Do.',
+    );
+  });
+
+  it('says nothing about updates if no episode ever succeeded', () => {
+    const steps = new EmptySteps(1, 'Do.');
+    steps.note({ ...empty, failed_episodes: 0, groups_skipped: 2, policy_version: 2, success_rate: 0 });
+    expect(() => steps.check()).toThrow('same reward. Do.');
+  });
+
   it('has no limit if it is null', () => {
     const steps = new EmptySteps(null, '');
     for (let step = 0; step < 9; step++) steps.note(empty);

@@ -7,6 +7,7 @@ export class EmptySteps {
   readonly #repair: string;
   #count = 0;
   #last: MetricsRecord | undefined;
+  #bestSuccess = 0;
 
   /** After `most` such steps, the run ends. Null means no limit. `repair` is the advice for the user. */
   constructor(most: number | null, repair: string) {
@@ -22,13 +23,14 @@ export class EmptySteps {
   note(metrics: MetricsRecord): void {
     this.#count = isEmpty(metrics) ? this.#count + 1 : 0;
     this.#last = metrics;
+    this.#bestSuccess = Math.max(this.#bestSuccess, metrics.success_rate ?? 0);
   }
 
   /** Throws WorkflowError `nothing_trained` if the limit is reached. */
   check(): void {
     const last = this.#last;
     if (last !== undefined && this.#most !== null && this.#count >= this.#most)
-      throw nothingTrained(this.#count, last, this.#repair);
+      throw nothingTrained(this.#count, last, { repair: this.#repair, bestSuccess: this.#bestSuccess });
   }
 }
 
@@ -45,15 +47,24 @@ function isEmpty({
   return trained === 0 && !isSure;
 }
 
-function nothingTrained(numSteps: number, last: MetricsRecord, repair: string): WorkflowError {
+function nothingTrained(
+  numSteps: number,
+  last: MetricsRecord,
+  { repair, bestSuccess }: { readonly repair: string; readonly bestSuccess: number },
+): WorkflowError {
   const { step, failed_episodes: failed = 0, episodes = 0 } = last;
   const why =
     failed === episodes
       ? `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`
       : describeLeftOut(last);
+  const { policy_version: updates = 0, success_rate: success = 0 } = last;
+  const hasCollapsed = failed < episodes && updates > 0 && success === 0 && bestSuccess > 0;
+  const collapse = hasCollapsed
+    ? ` No episode succeeds any more, and ${bestSuccess.toFixed(2)} of a step succeeded before, so the updates have ruined the policy. Begin again with a lower trainer_common.optim.lr.`
+    : '';
   return new WorkflowError(
     'nothing_trained',
-    `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}. ${repair}`,
+    `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}.${collapse} ${repair}`,
   );
 }
 
