@@ -8,6 +8,7 @@
 
 import type { TokenSampling } from '@agentjet/core';
 import { findCutoff } from './cutoff.js';
+import { hashConstants, scanRace } from './race-scanner.js';
 
 export type SampledToken = {
   readonly id: number;
@@ -96,12 +97,15 @@ type Field = { readonly floor: number; readonly lastId: number; readonly noise: 
 function race(probabilities: Float32Array, key: number, { floor, lastId, noise }: Field): Winner {
   let winner = -1;
   let [first, second, latest] = [Infinity, Infinity, Infinity];
+  const scan = scanRace(probabilities, key);
   for (let id = 0; id < probabilities.length; id += 1) {
+    if (scan !== undefined && id % 4 === 0) id = scan(id, latest);
+    if (id >= probabilities.length) break;
     const probability = probabilities[id] ?? 0;
     // Even the earliest clock of such a token would ring too late. The comparison also skips NaN.
     if (!(probability * latest > earliest)) continue;
     if (probability < floor || (probability === floor && id > lastId)) continue;
-    const uniform = (hash(key ^ Math.imul(id, 0x9e3779b1)) + 0.5) * spread;
+    const uniform = (hash(key ^ Math.imul(id, hashConstants.idFactor)) + 0.5) * spread;
     // Because -ln(u) >= 1 - u, most losers need no logarithm.
     if (1 - uniform >= latest * probability) continue;
     const rings = -Math.log(uniform) / probability;
@@ -120,7 +124,7 @@ function drawKey(seed: number, index: number): number {
 /** The finalizer of MurmurHash3 (A. Appleby) maps 32 bits to 32 well-mixed bits, unsigned. */
 function hash(value: number): number {
   let mixed = value | 0;
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), hashConstants.first);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), hashConstants.second);
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }

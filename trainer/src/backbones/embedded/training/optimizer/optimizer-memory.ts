@@ -5,8 +5,8 @@
  */
 
 import { compileKernels } from './wasm-kernels.js';
-import { webAssembly } from './web-assembly.js';
-import type { WasmMemory } from './web-assembly.js';
+import { webAssembly } from '../../wasm/web-assembly.js';
+import type { WasmMemory } from '../../wasm/web-assembly.js';
 
 export type FloatArray = Float32Array | Float64Array;
 

@@ -1,10 +1,22 @@
 /**
- * Assembles the optimizer's passes byte by byte as a WebAssembly module with SIMD. This needs neither a build step nor
- * a binary file in the repository. Lengths are multiples of 4 floats.
+ * The optimizer's passes as WebAssembly with SIMD. Lengths are multiples of 4 floats.
  */
 
-import { webAssembly } from './web-assembly.js';
-import type { WasmMemory } from './web-assembly.js';
+import {
+  advance,
+  compileFunctions,
+  get,
+  load,
+  loopUntil,
+  multiply32,
+  set,
+  simd,
+  splat32,
+  store,
+  types,
+} from '../../wasm/assemble.js';
+import type { Code, WasmFunction } from '../../wasm/assemble.js';
+import type { WasmMemory } from '../../wasm/web-assembly.js';
 
 export type Kernels = {
   /** Runs AdamW over `length` floats at the four addresses. */
@@ -29,35 +41,7 @@ export type Kernels = {
   readonly sumOfSquares: (from: number, length: number) => number;
 };
 
-type Code = readonly number[];
-
-const types = { i32: 0x7f, f32: 0x7d, f64: 0x7c, v128: 0x7b };
-
-/** Encodes unsigned LEB128. */
-function unsigned(value: number): Code {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
-}
-
-const vector = (items: readonly Code[]): Code => [...unsigned(items.length), ...items.flat()];
-const sized = (body: Code): Code => [...unsigned(body.length), ...body];
-const section = (id: number, body: Code): Code => [id, ...sized(body)];
-const text = (name: string): Code => sized([...Buffer.from(name)]);
-
-const get = (local: number): Code => [0x20, ...unsigned(local)];
-const set = (local: number): Code => [0x21, ...unsigned(local)];
-const simd = (operation: number): Code => [0xfd, ...unsigned(operation)];
-const load = (address: number): Code => [...get(address), ...simd(0x00), 2, 0];
-const store = (address: number, value: Code): Code => [...get(address), ...value, ...simd(0x0b), 2, 0];
-const advance = (local: number, step: number): Code => [...get(local), 0x41, step, 0x6a, ...set(local)];
-
-const splat32 = simd(0x13);
-const [add32, subtract32, multiply32, divide32, root32] = [0xe4, 0xe5, 0xe6, 0xe7, 0xe3].map(simd) as [
-  Code,
-  Code,
-  Code,
-  Code,
-  Code,
-];
+const [add32, subtract32, divide32, root32] = [0xe4, 0xe5, 0xe7, 0xe3].map(simd) as [Code, Code, Code, Code];
 const [add64, multiply64, promoteLow] = [0xf0, 0xf2, 0x5f].map(simd) as [Code, Code, Code];
 const lane64 = (lane: number): Code => [...simd(0x21), lane];
 /** Moves the upper two floats to the lower half. */
@@ -65,22 +49,9 @@ const upperHalf: Code = [...simd(0x0d), 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 
 
 /** Runs the body for every four floats. Each run adds 16 bytes to the addresses and subtracts 4 from the counter. */
 function forEachVector(counter: number, addresses: readonly number[], body: Code): Code {
-  const isDone: Code = [...get(counter), 0x41, 0, 0x4c, 0x0d, 1];
+  const isDone: Code = [...get(counter), 0x41, 0, 0x4c];
   const countDown: Code = [...get(counter), 0x41, 4, 0x6b, ...set(counter)];
-  return [
-    0x02,
-    0x40,
-    0x03,
-    0x40,
-    ...isDone,
-    ...body,
-    ...addresses.flatMap((address) => advance(address, 16)),
-    ...countDown,
-    0x0c,
-    0,
-    0x0b,
-    0x0b,
-  ];
+  return loopUntil(isDone, [...body, ...addresses.flatMap((address) => advance(address, 16)), ...countDown]);
 }
 
 /** Locals: 0-3 addresses, 4 length, 5-12 scalars; then vectors: 13-20 the scalars, 21 gradient, 22 first, 23 second. */
@@ -170,17 +141,10 @@ function sumOfSquaresBody(): Code {
   ];
 }
 
-type KernelFunction = {
-  readonly name: string;
-  readonly parameters: Code;
-  readonly results: Code;
-  readonly vectors: number;
-  readonly body: Code;
-};
-
-function moduleBytes(): Uint8Array {
-  const { i32, f32, f64, v128 } = types;
-  const functions: readonly KernelFunction[] = [
+/** Returns undefined if the machine or the runtime has no SIMD. */
+export function compileKernels(memory: WasmMemory): Kernels | undefined {
+  const { i32, f32, f64 } = types;
+  const functions: readonly WasmFunction[] = [
     {
       name: 'update',
       parameters: [i32, i32, i32, i32, i32, f32, f32, f32, f32, f32, f32, f32, f32],
@@ -191,28 +155,5 @@ function moduleBytes(): Uint8Array {
     { name: 'add', parameters: [i32, i32, i32], results: [], vectors: 0, body: addBody() },
     { name: 'sumOfSquares', parameters: [i32, i32], results: [f64], vectors: 3, body: sumOfSquaresBody() },
   ];
-  const header: Code = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
-  return Uint8Array.from([
-    ...header,
-    ...section(1, vector(functions.map(({ parameters, results }) => [0x60, ...sized(parameters), ...sized(results)]))),
-    ...section(2, vector([[...text('host'), ...text('memory'), 0x02, 0x00, 0x00]])),
-    ...section(3, vector(functions.map((_, index) => unsigned(index)))),
-    ...section(7, vector(functions.map(({ name }, index) => [...text(name), 0x00, ...unsigned(index)]))),
-    ...section(
-      10,
-      vector(
-        functions.map(({ vectors, body }) =>
-          sized([...vector(vectors === 0 ? [] : [[...unsigned(vectors), v128]]), ...body, 0x0b]),
-        ),
-      ),
-    ),
-  ]);
-}
-
-/** Returns undefined if the machine or the runtime has no SIMD. */
-export function compileKernels(memory: WasmMemory): Kernels | undefined {
-  const bytes = moduleBytes();
-  if (!webAssembly.validate(bytes)) return undefined;
-  const instance = new webAssembly.Instance(new webAssembly.Module(bytes), { host: { memory } });
-  return instance.exports as Kernels;
+  return compileFunctions(functions, memory) as Kernels | undefined;
 }
