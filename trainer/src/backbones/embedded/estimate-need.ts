@@ -50,10 +50,10 @@ const openingShare = 1.7;
 /** The session's copy of weights in int8, with the sums and scales of its blocks, as a share of the weights. */
 const int8Copies = 1.28;
 /**
- * Arrays of the adapter's size: A and B, the gradients of a step and a micro-batch, two moments, and the gradients that
- * ONNX Runtime returned. Node frees the latter late.
+ * Arrays of the adapter's size: A and B, the joined matrices for sampling, the gradients of a step and a micro-batch, two
+ * moments, and the gradients that ONNX Runtime returned. Node frees the latter late.
  */
-const adapterCopies = 8;
+const adapterCopies = 9.2;
 /**
  * A cache that grows is copied, one buffer at a time. Old buffers that Node has not freed yet take at most this share of
  * the cache, and at most these bytes (measured: 20 to 50 MiB next to 450 MiB of keys and values).

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';
 import type { LoraOptions } from '../../lora-options.js';
-import { tensorsOf } from '../training/parameter-tensors.js';
 import { tinyConfigJson, tinyModel } from '../training/testing-model.js';
 import { createTestEngine } from './testing-engine.js';
 import { StepSessionFactory } from './step-session.js';
@@ -41,10 +40,8 @@ describe.each([
     const { base, layout, parameters } = model;
     const options = { threads: 1, contextLength: 64, isFused, adapter: base?.adapter };
     const factory = new StepSessionFactory(model.config, base?.layout ?? layout, options);
-    const session = await factory.open(
-      base?.weights ?? { format: 'float32', values: parameters },
-      base && tensorsOf(layout, parameters),
-    );
+    const session = await factory.open(base?.weights ?? { format: 'float32', values: parameters });
+    if (base !== undefined) session.useAdapters(parameters);
     const engine = createTestEngine(session, {
       maxBatchSize: 8,
       prefillTokens: 20,
@@ -82,13 +79,11 @@ it.each([
 ] as const)('samples from weights in %s, and trains on the same numbers', async (format, largest, mean) => {
   for (const configJson of [stored, { ...stored, model_type: 'llama', tie_word_embeddings: false }]) {
     const model = tinyModel({ configJson, lora: { rank: 2 }, format });
-    const { base, layout, parameters } = model;
+    const { base, parameters } = model;
     if (base === undefined) throw new Error('The model has no adapter.');
     const options = { threads: 1, contextLength: 64, adapter: base.adapter, format };
-    const session = await new StepSessionFactory(model.config, base.layout, options).open(
-      base.weights,
-      tensorsOf(layout, parameters),
-    );
+    const session = await new StepSessionFactory(model.config, base.layout, options).open(base.weights);
+    session.useAdapters(parameters);
     const engine = createTestEngine(session, {
       maxBatchSize: 8,
       prefillTokens: 20,

@@ -1,14 +1,14 @@
 /**
  * The decoder for sampling. It computes new tokens of several rows, and each row has separate past tokens. The past
  * keys and values are only inputs and are never copied. Scores for past and new keys are computed separately, and the
- * outputs contain only the new keys and values, which the caller appends. (ONNX Runtime copies every output. If the
- * outputs contained the cache, it would be copied for every token.)
+ * outputs contain only the new keys and values, which the caller appends. (If the outputs contained the cache, ONNX
+ * Runtime would write all of it for every token.)
  */
 
 import { add, multiply, silu } from '../training/graph/elementwise.js';
 import { Graph } from '../training/graph/graph.js';
 import type { GraphOptions } from '../training/graph/graph.js';
-import { matmul } from '../training/graph/matmul.js';
+import { gemm, matmul } from '../training/graph/matmul.js';
 import { concat, reshape, split, transpose } from '../training/graph/reshape.js';
 import { softmax } from '../training/graph/softmax.js';
 import type { Value } from '../training/graph/value.js';
@@ -16,10 +16,9 @@ import { rmsNorm } from '../training/layers/rms-norm.js';
 import { rope } from '../training/layers/rope.js';
 import type { Rotation } from '../training/layers/rope.js';
 import type { ModelConfig } from '../training/model/model-config.js';
-import { parameterOf, type ParameterLayout } from '../training/model/parameter-layout.js';
-import type { AdapterForm } from '../training/adapter/adapter-form.js';
+import type { ParameterLayout } from '../training/model/parameter-layout.js';
 import type { WeightFormat } from '../training/frozen/frozen-weights.js';
-import { addLowRank } from '../training/layers/low-rank.js';
+import type { JoinedAdapters } from './joined-adapters.js';
 import { DecodeWeights } from './decode-weights.js';
 
 /** The parts of a model that change its decode graph. */
@@ -27,15 +26,15 @@ export type DecodeForm = {
   readonly layout: ParameterLayout;
   /** How the weights are stored. Defaults to float32. */
   readonly format?: WeightFormat | undefined;
-  readonly adapter?: AdapterForm | undefined;
+  readonly adapters?: JoinedAdapters | undefined;
 };
 
 /**
  * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, 1, T, S + T];
  * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, 1, S, headDim], keys then values
  * of each layer. With stored matrices, `embedded` [B * T, hiddenSize], the embedding row of each token, is an input in
- * place of ids. With an adapter, A and B of each adapted module are inputs too. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim]
- * in the order of the past.
+ * place of ids. With adapters, their joined matrices are inputs too. Outputs: probabilities [B, V]; fresh
+ * [2L * B, KV, T, headDim] in the order of the past.
  */
 export function decodeGraph(config: ModelConfig, form: DecodeForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
@@ -53,16 +52,16 @@ class DecodeGraphBuilder {
   readonly #graph: Graph;
   readonly #config: ModelConfig;
   readonly #weights: DecodeWeights;
-  readonly #adapter: AdapterForm | undefined;
+  readonly #adapters: JoinedAdapters | undefined;
   readonly #rotation: Rotation;
   readonly #bias: Value;
   readonly #fresh: Value[] = [];
 
-  constructor(graph: Graph, config: ModelConfig, { layout, format = 'float32', adapter }: DecodeForm) {
+  constructor(graph: Graph, config: ModelConfig, { layout, format = 'float32', adapters }: DecodeForm) {
     this.#graph = graph;
     this.#config = config;
     this.#weights = new DecodeWeights(graph, layout, format);
-    this.#adapter = adapter;
+    this.#adapters = adapters;
     const half = config.headDim / 2;
     const positions = graph.input('positions', ['B', 'T'], 'int32');
     graph.defineDim('N', ['B', 'T']);
@@ -98,30 +97,21 @@ class DecodeGraphBuilder {
   }
 
   #attention(layer: number, hidden: Value): Value {
-    const { numHeads, numKvHeads, headDim } = this.#config;
+    const { numHeads, numKvHeads } = this.#config;
     const prefix = `model.layers.${layer}.self_attn.`;
-    const sizes = [numHeads, numKvHeads, numKvHeads].map((heads) => heads * headDim);
-    // These three projections are one product, because their weights are adjacent.
     const projections = ['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}`);
-    const parts = split(this.#weights.product(hidden, projections), sizes, 1);
-    const [query, key, value] = projections.map((name, index) => this.#adapted(name, { hidden, output: parts[index] }));
-    if (query === undefined || key === undefined || value === undefined)
-      throw new Error('A split into three has three parts.');
-    const keys = this.#headsFirst(
-      this.#rotate(this.#headNorm(`${prefix}k_norm`, key, numKvHeads), numKvHeads),
-      numKvHeads,
-    );
-    const values = this.#headsFirst(value, numKvHeads);
+    const heads = this.#headsFirst(this.#product(projections, hidden), numHeads + 2 * numKvHeads);
+    const [compared, values] = twoParts(split(heads, [numHeads + numKvHeads, numKvHeads], 1));
+    const rotated = rope(this.#headNorms(prefix, compared), this.#rotation, numHeads + numKvHeads);
+    const [queries, keys] = twoParts(split(rotated, [numHeads, numKvHeads], 1));
     this.#fresh.push(keys, values);
-    const queries = this.#rotate(this.#headNorm(`${prefix}q_norm`, query, numHeads), numHeads);
-    const output = this.#attend(this.#headsFirst(queries, numHeads), { layer, keys, values });
-    return this.#linear(`${prefix}o_proj`, this.#tokensFirst(output));
+    return this.#product([`${prefix}o_proj`], this.#attend(queries, { layer, keys, values }));
   }
 
   /**
-   * Compares the query [B, H, T, headDim] with the past and the new tokens. Each query head is a separate product,
-   * broadcast over the keys that it shares. For one token the product is a vector times a matrix, and ONNX Runtime then
-   * does not copy the keys into its packed layout first.
+   * Compares the query [B, H, T, headDim] with the past and the new tokens, and returns [N, H * headDim]. Each query head
+   * is a separate product, broadcast over the keys that it shares. For one token the product is a vector times a matrix,
+   * and ONNX Runtime then does not copy the keys into its packed layout first.
    */
   #attend(
     query: Value,
@@ -136,16 +126,24 @@ class DecodeGraphBuilder {
     const scoresOf = (key: Value): Value => matmul(grouped, key, { transposeRight: true });
     const shares = softmax(add(concat([scoresOf(past(0)), scoresOf(fresh(keys))], 4, 'S+T'), this.#bias));
     const parts = (['S', 'T'] as const).map((dim) => ({ shape: ['B', numKvHeads, group, 'T', dim] }));
-    const [ofPast, ofFresh] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, {
-      attributes: { axis: 4 },
-    });
-    if (ofPast === undefined || ofFresh === undefined) throw new Error('A split into two has two parts.');
-    return reshape(add(matmul(ofPast, past(1)), matmul(ofFresh, fresh(values))), ['B', numHeads, 'T', headDim]);
+    const [ofPast, ofFresh] = twoParts(
+      this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, { attributes: { axis: 4 } }),
+    );
+    const output = add(matmul(ofPast, past(1)), matmul(ofFresh, fresh(values)));
+    return reshape(transpose(output, [0, 3, 1, 2, 4]), ['N', numHeads * headDim]);
   }
 
   #feedForward(prefix: string, hidden: Value): Value {
-    const gate = silu(this.#linear(`${prefix}gate_proj`, hidden));
-    return this.#linear(`${prefix}down_proj`, multiply(gate, this.#linear(`${prefix}up_proj`, hidden)));
+    const names = [`${prefix}gate_proj`, `${prefix}up_proj`];
+    const outputs = split(
+      this.#weights.product(hidden, names),
+      names.map((name) => this.#weights.numOut(name)),
+      1,
+    );
+    const [gate, up] = twoParts(
+      outputs.map((output, index) => this.#adapted(names.slice(index, index + 1), { hidden, output })),
+    );
+    return this.#product([`${prefix}down_proj`], multiply(silu(gate), up));
   }
 
   #norm(name: string, { sum, pending }: Stream): { readonly normalized: Value; readonly sum: Value } {
@@ -167,48 +165,38 @@ class DecodeGraphBuilder {
     return { normalized, sum: total };
   }
 
-  #linear(name: string, hidden: Value): Value {
-    return this.#adapted(name, { hidden, output: this.#weights.product(hidden, [name]) });
+  /**
+   * Returns the outputs of modules that read the same input, side by side. Their weights are neighbours in the layout, so
+   * they are one product.
+   */
+  #product(names: readonly string[], hidden: Value): Value {
+    return this.#adapted(names, { hidden, output: this.#weights.product(hidden, names) });
   }
 
-  /** Adds what the adapter of a projection computes, if there is one. */
-  #adapted<Output extends Value | undefined>(
-    module: string,
-    { hidden, output }: { readonly hidden: Value; readonly output: Output },
-  ): Output | Value {
-    if (output === undefined || this.#adapter?.modules.includes(module) !== true) return output;
-    const { layout, scale } = this.#adapter;
-    const input = (half: string): Value => {
-      const name = `${module}.lora_${half}.weight`;
-      return this.#graph.input(name, parameterOf(layout, name).shape);
+  /** Adds what the adapters of the modules compute, if there are any. */
+  #adapted(names: readonly string[], { hidden, output }: { readonly hidden: Value; readonly output: Value }): Value {
+    const joined = this.#adapters?.join(names.map((name) => ({ name, numOut: this.#weights.numOut(name) })));
+    if (joined === undefined) return output;
+    const [a, b] = [joined.a, joined.b].map(({ name, shape }) => this.#graph.input(name, shape)) as [Value, Value];
+    return gemm(gemm(hidden, a, { transposeRight: true }), b, { bias: output });
+  }
+
+  /** Normalizes each query head and each key head of [B, H + KV, T, headDim] separately, if the model does. */
+  #headNorms(prefix: string, heads: Value): Value {
+    const { hasHeadNorms, headDim, rmsNormEpsilon, numHeads, numKvHeads } = this.#config;
+    if (!hasHeadNorms) return heads;
+    const [queries, keys] = twoParts(split(heads, [numHeads, numKvHeads], 1));
+    const normalized = (name: string, value: Value, count: number): Value => {
+      const rows = this.#graph.defineDim(`N * ${count} heads`, ['N', count]);
+      const weight = this.#weights.vector(`${prefix}${name}.weight`);
+      return reshape(rmsNorm(reshape(value, [rows, headDim]), weight, rmsNormEpsilon), value.shape);
     };
-    return addLowRank(output, hidden, { a: input('A'), b: input('B'), scale });
-  }
-
-  /** Treats each head of [N, heads * headDim] separately. */
-  #headNorm(name: string, value: Value, numHeads: number): Value {
-    const { hasHeadNorms, headDim, rmsNormEpsilon } = this.#config;
-    if (!hasHeadNorms) return value;
-    const rows = this.#graph.defineDim(`N * ${numHeads} heads`, ['N', numHeads]);
-    return reshape(
-      rmsNorm(reshape(value, [rows, headDim]), this.#weights.vector(`${name}.weight`), rmsNormEpsilon),
-      value.shape,
-    );
-  }
-
-  #rotate(value: Value, numHeads: number): Value {
-    return rope(reshape(value, ['B', 'T', numHeads * this.#config.headDim]), this.#rotation, numHeads);
+    return concat([normalized('q_norm', queries, numHeads), normalized('k_norm', keys, numKvHeads)], 1);
   }
 
   /** Reshapes [N, heads * headDim] to [B, heads, T, headDim]. */
   #headsFirst(value: Value, numHeads: number): Value {
     return transpose(reshape(value, ['B', 'T', numHeads, this.#config.headDim]), [0, 2, 1, 3]);
-  }
-
-  /** Reshapes [B, H, T, headDim] to [N, H * headDim]. */
-  #tokensFirst(value: Value): Value {
-    const { numHeads, headDim } = this.#config;
-    return reshape(transpose(value, [0, 2, 1, 3]), ['N', numHeads * headDim]);
   }
 
   #outputFresh(): void {
@@ -219,6 +207,11 @@ class DecodeGraphBuilder {
   #gather(table: Value, index: Value, width: number): Value {
     return this.#graph.node('Gather', [table, index], { shape: [...index.shape, width] }, { attributes: { axis: 0 } });
   }
+}
+
+function twoParts([first, second]: readonly Value[]): readonly [Value, Value] {
+  if (first === undefined || second === undefined) throw new Error('A split into two has two parts.');
+  return [first, second];
 }
 
 function toInt64(value: Value): Value {

@@ -31,6 +31,11 @@ export class DecodeWeights {
     return this.#joined([name]);
   }
 
+  /** The number of outputs of a module. */
+  numOut(module: string): number {
+    return parameterOf(this.#layout, `${module}.weight`).shape[0] ?? 0;
+  }
+
   /** Whether the layers have a bias for the matrix. */
   hasBias(module: string): boolean {
     return this.#layout.parameters.some(({ name }) => name === `${module}.bias`);

@@ -18,11 +18,14 @@ export type KvSegment = { readonly values: Float32Array; readonly numTokens: num
 /** A buffer is not reallocated if it is larger than necessary by at most this factor. */
 const maxSlack = 4;
 
+type Views = { readonly start: number; readonly end: number; readonly views: readonly Float32Array[] };
+
 export class KvBatch {
   readonly shape: KvShape;
   #stride = 0;
   #buffers: Float32Array[];
   #scratch = new Float32Array(0);
+  #lastViews: Views | undefined;
 
   constructor(shape: KvShape) {
     this.shape = shape;
@@ -53,12 +56,14 @@ export class KvBatch {
       this.#buffers[index] = target;
     }
     this.#stride = stride;
+    this.#lastViews = undefined;
   }
 
   /** Frees the memory. Call it only if there are no rows. */
   release(): void {
     this.#buffers = this.#buffers.map(() => new Float32Array(0));
     this.#stride = 0;
+    this.#lastViews = undefined;
   }
 
   /** The number of rows that fit at the present stride. */
@@ -67,10 +72,14 @@ export class KvBatch {
     return this.#stride === 0 || first === undefined ? 0 : Math.floor(first.length / this.#rowSize(this.#stride));
   }
 
-  /** Views of rows [start, end). */
-  views(start: number, end: number): Float32Array[] {
+  /** Views of rows [start, end). Until the buffers change, the same rows give the same array. */
+  views(start: number, end: number): readonly Float32Array[] {
+    const last = this.#lastViews;
+    if (last?.start === start && last.end === end) return last.views;
     const size = this.#rowSize(this.#stride);
-    return this.#buffers.map((buffer) => buffer.subarray(start * size, end * size));
+    const views = this.#buffers.map((buffer) => buffer.subarray(start * size, end * size));
+    this.#lastViews = { start, end, views };
+    return views;
   }
 
   /** Overwrites the first `length` tokens of row `to` with those of row `from`. */

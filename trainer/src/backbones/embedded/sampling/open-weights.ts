@@ -4,7 +4,6 @@ import type { FrozenBase } from '../training/adapter/frozen-base.js';
 import type { ParameterLayout } from '../training/model/parameter-layout.js';
 import type { OnnxModel } from '../training/onnx-model.js';
 import { WeightFiles } from '../training/frozen/weight-files.js';
-import { tensorsOf } from '../training/parameter-tensors.js';
 import type { OpenWeights } from './embedded-engine.js';
 import type { StepSession, StepSessionFactory } from './step-session.js';
 
@@ -31,12 +30,13 @@ function openingEachVersion(model: OnnxModel, factory: StepSessionFactory): Weig
 function openingOnce(model: OnnxModel, base: FrozenBase, factory: StepSessionFactory): WeightsOpener {
   let opened: Promise<OpenedSession> | undefined;
   const open = async (): Promise<OpenWeights> => {
-    opened ??= openSession(model, base, factory);
+    opened ??= openSession(base, factory);
     const { session } = await opened.catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
-    return { model: session, policyVersion: model.policyVersion, close: async () => undefined };
+    session.useAdapters(model.parameters);
+    return { model: session, policyVersion: model.policyVersion, close: async () => session.releaseMemory() };
   };
   const close = async (): Promise<void> => {
     const { session, copy } = (await opened) ?? {};
@@ -48,14 +48,10 @@ function openingOnce(model: OnnxModel, base: FrozenBase, factory: StepSessionFac
 
 type OpenedSession = { readonly session: StepSession; readonly copy: WeightFiles | undefined };
 
-async function openSession(
-  { layout, parameters }: OnnxModel,
-  { layout: baseLayout, weights }: FrozenBase,
-  factory: StepSessionFactory,
-): Promise<OpenedSession> {
-  const copy = await copyToFiles(baseLayout, weights);
+async function openSession({ layout, weights }: FrozenBase, factory: StepSessionFactory): Promise<OpenedSession> {
+  const copy = await copyToFiles(layout, weights);
   try {
-    const session = await factory.open(copy ?? weights, tensorsOf(layout, parameters));
+    const session = await factory.open(copy ?? weights);
     if (weights instanceof WeightFiles) await weights.unlink();
     return { session, copy };
   } finally {

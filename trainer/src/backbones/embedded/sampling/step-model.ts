@@ -25,10 +25,14 @@ export type StepInput = {
   readonly bias: Float32Array;
   /** Shape [B]: 1 / temperature. */
   readonly inverseTemperatures: Float32Array;
-  /** 2 * numLayers buffers, keys then values of each layer, shape [B, numKvHeads, S, headDim]; finite everywhere. */
+  /**
+   * 2 * numLayers buffers, keys then values of each layer, shape [B, numKvHeads, S, headDim]; finite everywhere. It is the
+   * same array as before only if B and S are the same, too.
+   */
   readonly past: readonly Float32Array[];
 };
 
+/** The arrays are valid until the next pass. */
 export type StepOutput = {
   /** Shape [B, vocabSize]: softmax of the logits times the inverse temperature. */
   readonly probabilities: Float32Array;

@@ -13,7 +13,9 @@ import {
 } from '../training/frozen/frozen-weights.js';
 import { externalWeights, WeightFiles } from '../training/frozen/weight-files.js';
 import { embeddingName } from '../training/model/sequence-inputs.js';
+import type { FloatArray } from '../training/optimizer/optimizer-memory.js';
 import { decodeGraph } from './decode-graph.js';
+import { JoinedAdapters } from './joined-adapters.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './step-model.js';
 
@@ -37,6 +39,7 @@ export class StepSessionFactory implements StepShape {
   readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
   readonly #threads: number;
   readonly #embeddingTable: Parameter;
+  readonly #adapters: JoinedAdapters | undefined;
 
   constructor(
     config: ModelConfig,
@@ -57,23 +60,23 @@ export class StepSessionFactory implements StepShape {
     this.#threads = options.threads;
     this.#embeddingTable = parameterOf(layout, embeddingName);
     const { adapter, format, ...graphOptions } = options;
-    this.#model = decodeGraph(config, { layout, adapter, format }, graphOptions).encode();
+    this.#adapters = adapter && new JoinedAdapters(adapter);
+    this.#model = decodeGraph(config, { layout, adapters: this.#adapters, format }, graphOptions).encode();
     const { cos, sin } = ropeTables(config, options.contextLength);
     const shape = [options.contextLength, config.headDim / 2];
     this.#rotation = { cos: toTensor(Float32Array.from(cos), shape), sin: toTensor(Float32Array.from(sin), shape) };
   }
 
   /**
-   * Opens a session over a copy of the weights, so later changes do not affect the session. An adapter is not copied:
-   * each pass reads its tensors again. Embedding rows of weights in
-   * fewer bits are read from `weights`.
+   * Opens a session over a copy of the weights, so later changes do not affect the session. Embedding rows of weights in
+   * fewer bits are read from `weights`. With adapters, `useAdapters` must come before the first pass.
    */
-  async open(weights: FrozenWeights | WeightFiles, adapter: Feeds = {}): Promise<StepSession> {
+  async open(weights: FrozenWeights | WeightFiles): Promise<StepSession> {
     const external =
       weights instanceof WeightFiles ? { externalFolder: weights.folder } : { externalData: externalWeights(weights) };
     const session = await openSession(this.#model, { threads: this.#threads, ...external });
     const embed = this.#embedding(weights);
-    return new StepSession(session, this, { constantFeeds: { ...this.#rotation, ...adapter }, embed });
+    return new StepSession(session, this, { rotation: this.#rotation, adapters: this.#adapters, embed });
   }
 
   #embedding(weights: FrozenWeights | WeightFiles): Embed | undefined {
@@ -88,38 +91,78 @@ export class StepSession implements StepModel {
   readonly kvShape: KvShape;
   readonly passCost: number;
   readonly #session: InferenceSession;
-  readonly #constantFeeds: Feeds;
+  readonly #adapters: JoinedAdapters | undefined;
   readonly #embed: Embed | undefined;
+  #constantFeeds: Feeds;
+  /** The inputs of the last pass. The object is used again, because it has hundreds of adapters and past tokens. */
+  #feeds: { [input: string]: Tensor };
+  #past: StepInput['past'] = [];
+  readonly #probabilities = new ReusedBuffer();
+  readonly #fresh = new ReusedBuffer();
 
   constructor(
     session: InferenceSession,
     { vocabSize, contextLength, kvShape, passCost }: StepShape,
-    { constantFeeds, embed }: { readonly constantFeeds: Feeds; readonly embed: Embed | undefined },
+    {
+      rotation,
+      adapters,
+      embed,
+    }: {
+      readonly rotation: Feeds;
+      readonly adapters: JoinedAdapters | undefined;
+      readonly embed: Embed | undefined;
+    },
   ) {
     this.vocabSize = vocabSize;
     this.contextLength = contextLength;
     this.kvShape = kvShape;
     this.passCost = passCost;
     this.#session = session;
-    this.#constantFeeds = constantFeeds;
+    this.#constantFeeds = rotation;
+    this.#feeds = { ...rotation };
+    this.#adapters = adapters;
     this.#embed = embed;
+  }
+
+  /** Copies the parameters of the adapters. Later passes use them. */
+  useAdapters(parameters: FloatArray): void {
+    this.#constantFeeds = { ...this.#constantFeeds, ...this.#adapters?.feeds(parameters) };
+    this.releaseMemory();
+  }
+
+  /** Drops the keys and values of the last pass, and the memory of its outputs. The next pass allocates it again. */
+  releaseMemory(): void {
+    this.#feeds = { ...this.#constantFeeds };
+    this.#past = [];
+    this.#probabilities.release();
+    this.#fresh.release();
   }
 
   async run(input: StepInput): Promise<StepOutput> {
     const { numRows, width, pastLength } = input;
-    const { numKvHeads, headDim } = this.kvShape;
-    const feeds: { [name: string]: Tensor } = {
-      ...this.#tokens(input),
+    const { numLayers, numKvHeads, headDim } = this.kvShape;
+    Object.assign(this.#feeds, this.#tokens(input), this.#pastFeeds(input), {
       positions: toTensor(input.positions, [numRows, width]),
       last: toTensor(input.lastTokens, [numRows]),
       bias: toTensor(input.bias, [numRows, 1, 1, width, pastLength + width]),
       inverse_temperature: toTensor(input.inverseTemperatures, [numRows, 1]),
-      ...this.#constantFeeds,
-    };
-    for (const [index, past] of input.past.entries())
-      feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, 1, pastLength, headDim]);
-    const { probabilities, fresh } = await this.#session.run(feeds);
-    return { probabilities: floats(probabilities), fresh: floats(fresh) };
+    });
+    const probabilities = this.#probabilities.view(numRows * this.vocabSize);
+    const fresh = this.#fresh.view(2 * numLayers * numRows * numKvHeads * width * headDim);
+    await this.#session.run(this.#feeds, {
+      probabilities: toTensor(probabilities, [numRows, this.vocabSize]),
+      fresh: toTensor(fresh, [2 * numLayers * numRows, numKvHeads, width, headDim]),
+    });
+    return { probabilities, fresh };
+  }
+
+  /** Returns nothing if the last pass had the same past. */
+  #pastFeeds({ past, numRows, pastLength }: StepInput): Feeds {
+    if (past === this.#past) return {};
+    this.#past = past;
+    const { numKvHeads, headDim } = this.kvShape;
+    const shape = [numRows, numKvHeads, 1, pastLength, headDim];
+    return Object.fromEntries(past.map((values, index) => [`past_${index}`, toTensor(values, shape)]));
   }
 
   #tokens({ ids, numRows, width }: StepInput): Feeds {
@@ -133,7 +176,16 @@ export class StepSession implements StepModel {
   }
 }
 
-function floats(tensor: Tensor | undefined): Float32Array {
-  if (tensor?.data instanceof Float32Array) return tensor.data;
-  throw new Error('An output of the decode graph is missing.');
+/** Memory that ONNX Runtime writes an output into. Without it, each output would be copied into a new array. */
+class ReusedBuffer {
+  #values = new Float32Array(0);
+
+  view(size: number): Float32Array {
+    if (this.#values.length < size) this.#values = new Float32Array(size);
+    return this.#values.subarray(0, size);
+  }
+
+  release(): void {
+    this.#values = new Float32Array(0);
+  }
 }

@@ -11,7 +11,7 @@ import type { Value } from '../graph/value.js';
 /** cos and sin have shape [positions, headDim / 2]; positions is int64 [B, T]. */
 export type Rotation = { readonly cos: Value; readonly sin: Value; readonly positions: Value };
 
-/** Rotates value [B, T, numHeads * headDim]. A rotation is orthogonal, so its gradient is the opposite rotation. */
+/** Rotates value [B, T, numHeads * headDim] or [B, numHeads, T, headDim]. A rotation is orthogonal, so its gradient is the opposite rotation. */
 export function rope(value: Value, rotation: Rotation, numHeads: number): Value {
   const { graph } = value;
   const output = graph.withoutGradient(() => rotate(value, rotation, numHeads));
@@ -29,27 +29,25 @@ function rotate(value: Value, rotation: Rotation, numHeads: number): Value {
 }
 
 function rotateUnfused(value: Value, { cos, sin, positions }: Rotation, numHeads: number): Value {
-  const [batch, time] = [dimAt(value.shape, 0), dimAt(value.shape, 1)];
   const half = sizeAt(cos.shape, 1);
-  const [low, high] = split(reshape(value, [batch, time, numHeads, 2 * half]), [half, half], 3);
+  const isHeadsFirst = value.shape.length === 4;
+  const [batch, time] = [dimAt(positions.shape, 0), dimAt(positions.shape, 1)];
+  const heads = isHeadsFirst ? value : reshape(value, [batch, time, numHeads, 2 * half]);
+  const [low, high] = split(heads, [half, half], 3);
   if (low === undefined || high === undefined) throw new Error('A split into two has two parts.');
-  const [cosine, sine] = [cos, sin].map((table) => angles(table, positions)) as [Value, Value];
+  const angleShape = isHeadsFirst ? [batch, 1, time, half] : [batch, time, 1, half];
+  const [cosine, sine] = [cos, sin].map((table) => reshape(angles(table, positions), angleShape)) as [Value, Value];
   const rotatedLow = subtract(multiply(low, cosine), multiply(high, sine));
   const rotatedHigh = add(multiply(high, cosine), multiply(low, sine));
   return reshape(concat([rotatedLow, rotatedHigh], 3), value.shape);
 }
 
-/** Returns rows of a table at the positions, with an axis of one for the heads. */
+/** Returns rows of a table at the positions, [B, T, headDim / 2]. */
 function angles(table: Value, positions: Value): Value {
   const [batch, time] = [dimAt(positions.shape, 0), dimAt(positions.shape, 1)];
   const half = dimAt(table.shape, 1);
-  const rows = table.graph.node(
-    'Gather',
-    [table, positions],
-    { shape: [batch, time, half] },
-    { attributes: { axis: 0 } },
-  );
-  return reshape(rows, [batch, time, 1, half]);
+  const shape = [batch, time, half];
+  return table.graph.node('Gather', [table, positions], { shape }, { attributes: { axis: 0 } });
 }
 
 const opposites = new WeakMap<Value, Value>();

@@ -1,7 +1,7 @@
 /**
  * Places the parameters of a model, by their names in transformers, in one flat buffer. Matrices, to which weight decay
  * applies, come first. Norms and biases, to which it does not apply, follow. The query, key and value projections of a
- * layer are adjacent, so these [out, in] matrices can be read as one matrix.
+ * layer are adjacent, and so are its gate and up projections, so these [out, in] matrices can be read as one matrix.
  */
 
 import type { ModelConfig } from './model-config.js';
@@ -93,7 +93,7 @@ function layers(
 }
 
 /**
- * A parameter directly follows the previous one if both belong to the same projection. Otherwise it begins at the next
+ * A parameter directly follows the previous one if both read the same input. Otherwise it begins at the next
  * aligned offset.
  */
 export function place(
@@ -102,7 +102,7 @@ export function place(
 ): { readonly placed: readonly Parameter[]; readonly end: number } {
   let offset = start;
   const placed = shaped.map(({ name, shape }) => {
-    if (!/\.[kv]_proj\.(weight|bias)$/.test(name)) offset = align(offset);
+    if (!/\.([kv]|up)_proj\.(weight|bias)$/.test(name)) offset = align(offset);
     const size = shape.reduce((product, dim) => product * dim, 1);
     const parameter = { name, shape, offset, size };
     offset += size;
