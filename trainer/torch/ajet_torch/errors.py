@@ -16,9 +16,9 @@ class WorkerError(Exception):
         return WorkerError, (self.code, str(self))  # for pickle, which sends it to other processes
 
 
+# A resumed run keeps max_pack_tokens, lora and max_model_len.
 WAYS_OUT = "Turn on torch.activation_checkpointing or torch.cpu_offload, or lower rollout.max_num_seqs. A new run can also lower trainer_common.max_pack_tokens, or set lora.rank."
 WAYS_OUT_OF_SAMPLING = "End other programs on this device, or lower rollout.max_num_seqs or rollout.max_env_worker. A new run can also lower rollout.max_model_len."
-"""A resumed run keeps max_pack_tokens, lora and max_model_len."""
 
 
 def to_error(thrown: BaseException, doing: str = "") -> WorkerError:
