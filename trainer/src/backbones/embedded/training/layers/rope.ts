@@ -11,7 +11,10 @@ import type { Value } from '../graph/value.js';
 /** cos and sin have shape [positions, headDim / 2]; positions is int64 [B, T]. */
 export type Rotation = { readonly cos: Value; readonly sin: Value; readonly positions: Value };
 
-/** Rotates value [B, T, numHeads * headDim] or [B, numHeads, T, headDim]. A rotation is orthogonal, so its gradient is the opposite rotation. */
+/**
+ * Rotates value [B, T, numHeads * headDim] or [B, numHeads, T, headDim]. A rotation is orthogonal, so its gradient is the
+ * opposite rotation.
+ */
 export function rope(value: Value, rotation: Rotation, numHeads: number): Value {
   const { graph } = value;
   const output = graph.withoutGradient(() => rotate(value, rotation, numHeads));
