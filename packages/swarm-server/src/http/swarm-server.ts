@@ -6,6 +6,7 @@ import { RecordIndex, StoreError, systemHost, type Store } from '@agentjet/ledge
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import { logRecords, noteCall, withLog } from '../log/log-swarm.js';
+import { noteDeadEngine } from '../swarm/keep-training.js';
 import { RecentFailures } from '../swarm/recent-failures.js';
 import { Swarm } from '../swarm/swarm.js';
 import type { SwarmMeter, SwarmOptions } from '../swarm/swarm-options.js';
@@ -236,7 +237,7 @@ class SwarmLoop {
     if (openModel !== undefined) {
       const model = await openModel(records, (error, policy) => {
         if (onFatal !== undefined) onFatal(error);
-        else if (this.#swarm?.breakPolicy(policy, error) !== true) void this.#openAgain(error);
+        else if (this.#swarm?.breakPolicy(policy, error) !== true) void this.#openAgain(error, true);
       });
       this.#model = model;
       this.#keys = model.keys;
@@ -306,11 +307,15 @@ class SwarmLoop {
   /**
    * Opens a failed model again from its newest checkpoint. If it fails too often, an operator must repair the cause.
    */
-  async #openAgain(error: unknown): Promise<void> {
+  async #openAgain(error: unknown, isEngines = false): Promise<void> {
     const swarm = this.#swarm;
     const { onFatal } = this.#options;
     if (onFatal !== undefined) return onFatal(error);
     if (swarm === undefined || this.#leaving === swarm) return; // both the engine and the trainer report a failure
+    if (swarm.hasStopped) {
+      if (isEngines) noteDeadEngine(swarm.context, error);
+      return;
+    }
     const problem = this.#failures.note(error, systemHost.now());
     if (problem === undefined) {
       this.#options.onNotice?.(
@@ -320,6 +325,7 @@ class SwarmLoop {
       return this.#leave(swarm);
     }
     swarm.stopTraining(problem);
+    if (isEngines) noteDeadEngine(swarm.context, error);
     this.#options.onNotice?.(`Training has stopped. Ends are still accepted. ${problem}`, 'error');
   }
 

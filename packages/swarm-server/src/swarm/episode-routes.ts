@@ -265,6 +265,7 @@ export class EpisodeRoutes {
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (policies.some(({ weights }) => weights.version < 0)) return 'starting';
+    if (policies.every(({ health }) => health.problem !== undefined && health.broken !== undefined)) return 'starting';
     if (!store.hasRoom()) return 'store_full';
     lives.noteRevision(request.client, request.revision);
     this.#noteNewest(request);

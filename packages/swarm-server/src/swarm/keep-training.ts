@@ -87,6 +87,12 @@ export function stopTraining(context: SwarmContext, problem: string): void {
   changes.notify();
 }
 
+/** Notes that the engine of the only policy is dead after its training has stopped. No further episodes are handed out. */
+export function noteDeadEngine({ health, changes }: SwarmContext, error: unknown): void {
+  health.broken ??= error;
+  changes.notify();
+}
+
 /** Notes that the engine of a policy is dead. Returns false if there is no other policy. */
 export function breakPolicy({ policies, changes }: SwarmContext, policy: string, error: unknown): boolean {
   const broken = policies.find((each) => each.policy === policy);

@@ -195,7 +195,7 @@ export class Swarm {
   operate = async (operation: RunOrder, requestId: string, asked?: Asked): Promise<void> => {
     const isNew = !this.#context.ledger.state.operationIds.has(requestId);
     await this.#answer(() => this.#operator.operate(operation, requestId, asked));
-    if (operation === 'start' && isNew && this.#hasStopped) this.#options.onWanted?.();
+    if (operation === 'start' && isNew && this.hasStopped) this.#options.onWanted?.();
   };
 
   /** Stops training until an operator starts it. Ends are still accepted. Call it only for a swarm with one policy. */
@@ -203,7 +203,7 @@ export class Swarm {
     stopTraining(this.#context, problem);
   }
 
-  get #hasStopped(): boolean {
+  get hasStopped(): boolean {
     return !hasPolicies(this.#context) && this.#context.health.problem !== undefined;
   }
 
