@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { configuration, type Task, type Tuner } from 'agentjet';
 import { EngineError } from '@agentjet/core';
 import { LmdbStore, verifyStore } from '@agentjet/ledger';
@@ -61,6 +62,8 @@ class Breakable {
   readonly policy: ServedPolicy;
   canOpen = true;
   numOpened = 0;
+  /** Is called while the model is opened again. */
+  whileOpening: () => void = () => undefined;
   #isDead = false;
   #gone = new AbortController();
 
@@ -76,6 +79,7 @@ class Breakable {
   async #open(policy: ServedPolicy): Promise<ServedWeights> {
     if (!this.canOpen) throw new Error('No GPU is free.');
     const weights = await policy.openWeights();
+    this.whileOpening();
     this.#isDead = false;
     this.#gone = new AbortController();
     this.numOpened++;
@@ -168,6 +172,16 @@ it('a model that dies while nobody asks it anything is opened again at once', as
   await expect.poll(() => worker.numOpened).toBe(2);
   await expect.poll(() => told('worker')?.state).toBe('waiting');
   expect(notices).toEqual([expect.stringMatching(/^worker: the model failed, and is opened again .*was killed/)]);
+});
+
+it('a call that fails late, while its model is opened again, does not open the model once more', async () => {
+  await expect.poll(() => told('worker')?.state).toBe('waiting');
+  worker.whileOpening = () => server.swarm?.breakPolicy('worker', killed());
+  worker.kill();
+  await expect.poll(() => worker.numOpened).toBe(2);
+  await expect.poll(() => told('worker')?.state).toBe('waiting');
+  await delay(500); // several ticks
+  expect(worker.numOpened).toBe(2);
 });
 
 it('a model that cannot be opened stops its policy alone, which says so, and comes back when an operator starts it', async () => {

@@ -111,6 +111,7 @@ async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOp
   gate.refuse(undefined);
   await unlessEnded(context, reopen?.() ?? Promise.resolve(), hasEnded);
   if (hasEnded()) return;
+  health.broken = undefined; // calls of the model before may have failed only now
   await trainPolicy(context);
 }
 
