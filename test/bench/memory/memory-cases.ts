@@ -138,6 +138,6 @@ export const memoryCases: readonly MemoryCase[] = [
   createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M, loraRank: 16, format: 'int8' }),
   createCase('0.5B', [2, 4, 512, 16, 4], { shape: qwen500M, trains: false }),
   createCase('0.5B', [2, 4, 512, 16, 4], { shape: qwen500M, trains: false, format: 'int8' }),
-  createCase('0.5B', [32, 1, 512, 107, 4], { shape: qwen500M, trains: false, format: 'int8' }),
+  createCase('0.5B', [32, 1, 512, 107, 107], { shape: qwen500M, trains: false, format: 'int8' }),
   createCase('0.5B', [3, 8, 512, 107, 2], { shape: qwen500M, loraRank: 16, format: 'int8' }),
 ];

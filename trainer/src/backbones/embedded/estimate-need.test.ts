@@ -75,27 +75,28 @@ describe('memory of the embedded backbone', () => {
   const rows = { groups: 2, episodes: 1, prompt: 256, answer: 256 };
   const sampled = { groups: 4, episodes: 4, prompt: 512, answer: 107 };
   const inInt8 = { section: { frozenWeights: 'int8' } };
-  // Peaks of processes in MB, measured as `npm run bench -- memory` does. The processes of 2521 and 4518 also trained
-  // smaller trees, whose layers were kept. In the others, all trees had the same size.
+  // Peaks of processes in MB, measured as `npm run bench -- memory` does. The processes that trained also trained
+  // smaller trees.
   it.each([
-    ['nano', { groups: 2, episodes: 4, prompt: 100, answer: 50 }, {}, 294],
-    ['nano', { groups: 8, episodes: 8, prompt: 1024, answer: 100 }, {}, 850],
-    ['nano', { groups: 2, episodes: 1, prompt: 1024, answer: 1024 }, { kl: true }, 974],
-    ['30M', rows, {}, 1718],
-    ['30M', { groups: 4, episodes: 1, prompt: 128, answer: 128 }, { kl: true }, 2074],
-    ['30M', usual, {}, 2809],
-    ['30M', { groups: 1, episodes: 1, prompt: 1536, answer: 512 }, {}, 2521],
-    ['30M', { groups: 2, episodes: 8, prompt: 1024, answer: 380 }, {}, 4505],
-    ['30M', usual, { kl: true, rank: 16 }, 1713],
-    ['30M', usual, { rank: 16, ...inInt8 }, 1566],
-    ['30M', sampled, { trains: false }, 809],
-    ['135M', rows, {}, 5722],
-    ['135M', rows, { rank: 16, ...inInt8 }, 2278],
-    ['135M', usual, { rank: 16, ...inInt8 }, 4518],
-    ['135M', sampled, { trains: false }, 2145],
-    ['135M', sampled, { trains: false, ...inInt8 }, 1157],
-    ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false }, 7231],
-    ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false, ...inInt8 }, 1180],
+    ['nano', { groups: 2, episodes: 4, prompt: 100, answer: 50 }, {}, 343],
+    ['nano', { groups: 8, episodes: 8, prompt: 1024, answer: 100 }, {}, 969],
+    ['nano', { groups: 2, episodes: 1, prompt: 1024, answer: 1024 }, { kl: true }, 999],
+    ['30M', rows, {}, 1694],
+    ['30M', { groups: 4, episodes: 1, prompt: 128, answer: 128 }, { kl: true }, 2069],
+    ['30M', usual, {}, 2861],
+    ['30M', { groups: 1, episodes: 1, prompt: 1536, answer: 512 }, {}, 2578],
+    ['30M', { groups: 2, episodes: 8, prompt: 1024, answer: 380 }, {}, 6821],
+    ['30M', usual, { kl: true, rank: 16 }, 1845],
+    ['30M', usual, { rank: 16, ...inInt8 }, 1651],
+    ['30M', sampled, { trains: false }, 800],
+    ['135M', rows, {}, 5595],
+    ['135M', rows, { rank: 16, ...inInt8 }, 2354],
+    ['135M', usual, { rank: 16, ...inInt8 }, 4752],
+    ['135M', sampled, { trains: false }, 2168],
+    ['135M', sampled, { trains: false, ...inInt8 }, 1158],
+    ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false }, 6977],
+    ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false, ...inInt8 }, 1251],
+    ['0.5B', usual, { rank: 16, ...inInt8 }, 7264],
   ] as const)('is at least the measured peak, and at most a fifth more: %s, %o, %o', (model, work, more, megabytes) => {
     const ratio = peakOf(estimateEmbedded(requestOf(shapes[model], work, more))) / (megabytes * 1e6);
     expect(ratio).toBeGreaterThanOrEqual(1);
@@ -118,11 +119,11 @@ describe('memory of the embedded backbone', () => {
     expect(need.fullCacheBytes).toBeGreaterThanOrEqual(peakOf(need));
   });
 
-  it('says that all weights of 0.5B need more than 16 GiB, and an adapter over int8 less than 7 GiB', () => {
+  it('says that all weights of 0.5B need more than 16 GiB, and an adapter over int8 less than 8 GiB', () => {
     const needed = (more: Parameters<typeof requestOf>[2]): number =>
       peakOf(estimateEmbedded(requestOf(shapes['0.5B'], usual, more))) / 2 ** 30;
     expect(needed({})).toBeGreaterThan(16);
-    expect(needed({ rank: 16, ...inInt8 })).toBeLessThan(7);
+    expect(needed({ rank: 16, ...inInt8 })).toBeLessThan(8);
     expect(needed({ trains: false })).toBeLessThan(9);
   });
 

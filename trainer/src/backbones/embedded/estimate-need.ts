@@ -23,11 +23,16 @@ import { parameterLayout } from './training/model/parameter-layout.js';
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** The memory of Node, ONNX Runtime and an agent's framework. */
-const processBytes = 260 * mebibyte;
+const processBytes = 275 * mebibyte;
 /** A checkpoint has the weights and both moments in single precision. */
 const checkpointCopies = 3;
 /** The memory of the thread that a second model needs. With nano, 31 MiB were measured. */
 const threadBytes = 40 * mebibyte;
+/**
+ * If two sessions train trees, the smaller takes memory only beyond this many times the weights, because the gradients
+ * and their copies are not in memory at the same time as its values (measured).
+ */
+const roomOfGradients = 4;
 /**
  * The number of copies of a row of logits that are in memory at once: in training for the loss and its gradient, and in
  * scoring for the reference.
@@ -39,7 +44,9 @@ const chunkCopies = { training: 8, scoring: 2 };
  * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
  * also read a path and all weights are trained.
  */
-const scoreCopies = { inRows: 3, withPaths: 5, adapter: 3, scoring: 2 };
+const scoreCopies = { inRows: 3, withPaths: 6, adapter: 3, scoring: 2 };
+/** A head in fewer bits is converted for the product of the forward pass and for that of the backward pass. */
+const convertedHeads = 2;
 /** The factor for values of layers under an adapter, from gaps between them in the memory of ONNX Runtime. */
 const adapterGaps = 1.12;
 /**
@@ -202,7 +209,9 @@ function samplingParts(job: Job, cache: number): readonly MemoryPart[] {
 function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   if (job.isAdapter) return adapterParts(job, tree);
   const weights = job.trained * bytesPerFloat;
-  const { training, scoring } = activationBytes(job, tree);
+  const { kept, recomputed, scoring } = activationBytes(job, tree);
+  const room = roomOfGradients * weights;
+  const activations = Math.max(kept, recomputed) + Math.max(0, Math.min(kept, recomputed) - room);
   return [
     ...openParts(job),
     { name: 'gradients', bytes: 2 * weights },
@@ -211,7 +220,7 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
     ...(job.hasReference ? [{ name: 'reference', bytes: weights + scoring }] : []),
     ...(job.teacher ? [{ name: 'teacher', bytes: teacherBytes(job.teacher, tree) }] : []),
     { name: 'keys and values', bytes: cacheBytes(job) },
-    { name: 'activations', bytes: training },
+    { name: 'activations', bytes: activations },
   ];
 }
 
@@ -226,7 +235,8 @@ function teacherBytes(teacher: Teacher, tree: LargestTree): number {
  * They are also the KL reference.
  */
 function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
-  const { training, scoring } = activationBytes(job, tree);
+  const { kept, recomputed, scoring } = activationBytes(job, tree);
+  const training = kept + recomputed;
   const [cache, opening] = [cacheBytes(job), openingBytes(job)];
   const teacher = job.teacher ? teacherBytes(job.teacher, tree) : 0;
   const late = cache + training + teacher + (job.hasReference ? scoring : 0);
@@ -279,10 +289,13 @@ function largestKeptGrid(model: Model, { size, depth }: LargestTree): Grid {
 /**
  * Counts memory as microbatchLimits does, but with logits only for the trained tokens. Scoring keeps no values for a
  * gradient. A step with a tree whose layers are computed again may also have smaller trees, whose layers are kept. Two
- * sessions train these trees, and each keeps the memory of its largest one. In full training, the parts of the weights
- * leave room for the smaller of the two, as measured. A larger tree never needs less than a smaller one.
+ * sessions train these trees, and each keeps the memory of its largest one. A larger tree never needs less than a
+ * smaller one.
  */
-function activationBytes(model: Model, tree: LargestTree): { readonly training: number; readonly scoring: number } {
+function activationBytes(
+  model: Model,
+  tree: LargestTree,
+): { readonly kept: number; readonly recomputed: number; readonly scoring: number } {
   const grid = largestGrid(model, tree);
   const { numTokens, numTrained, numKeys } = grid;
   const { numLayers, hiddenSize, numHeads } = model.config;
@@ -295,7 +308,8 @@ function activationBytes(model: Model, tree: LargestTree): { readonly training: 
   const ofRecomputed = grid.isKept ? 0 : bytesPerFloat * numTokens * numLayers * hiddenSize + largestPart;
   const forward = numTokens * (valuesPerToken(model) + scoreCopies.scoring * numHeads * numKeys);
   return {
-    training: model.isAdapter ? ofKept + ofRecomputed : Math.max(ofKept, ofRecomputed),
+    kept: ofKept,
+    recomputed: ofRecomputed,
     scoring: bytesPerFloat * forward + headBytes(model, copies.scoring, numTrained),
   };
 }
@@ -314,7 +328,7 @@ function layerBytes(model: Model, { numRows, numKeys, numTokens }: Grid, numLaye
 /** Returns the bytes of that many copies of logits. A head that is stored in fewer bits is converted for its products. */
 function headBytes({ config, format, isAdapter }: Model, numCopies: number, numTrained: number): number {
   const { vocabSize, hiddenSize } = config;
-  const converted = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
+  const converted = format === 'float32' ? 0 : convertedHeads * vocabSize * hiddenSize * bytesPerFloat;
   return converted + (bytesPerFloat * numCopies * numTrained * vocabSize) / (isAdapter ? headChunks(config) : 1);
 }
 
