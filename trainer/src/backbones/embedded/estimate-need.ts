@@ -23,16 +23,16 @@ import { parameterLayout } from './training/model/parameter-layout.js';
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** The memory of Node, ONNX Runtime and an agent's framework. */
-const processBytes = 275 * mebibyte;
+const processBytes = 260 * mebibyte;
 /** A checkpoint has the weights and both moments in single precision. */
 const checkpointCopies = 3;
 /** The memory of the thread that a second model needs. With nano, 31 MiB were measured. */
 const threadBytes = 40 * mebibyte;
 /**
  * If two sessions train trees, the smaller takes memory only beyond this many times the weights, because the gradients
- * and their copies are not in memory at the same time as its values (measured).
+ * and their copies are not in memory at the same time as its values. `least` is for models with few weights (measured).
  */
-const roomOfGradients = 4;
+const roomOfGradients = { copies: 4, least: 256 * mebibyte };
 /**
  * The number of copies of a row of logits that are in memory at once: in training for the loss and its gradient, and in
  * scoring for the reference.
@@ -44,7 +44,7 @@ const chunkCopies = { training: 8, scoring: 2 };
  * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
  * also read a path and all weights are trained.
  */
-const scoreCopies = { inRows: 3, withPaths: 6, adapter: 3, scoring: 2 };
+const scoreCopies = { inRows: 3, withPaths: 5, adapter: 3, scoring: 2 };
 /** A head in fewer bits is converted for the product of the forward pass and for that of the backward pass. */
 const convertedHeads = 2;
 /** The factor for values of layers under an adapter, from gaps between them in the memory of ONNX Runtime. */
@@ -210,7 +210,7 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   if (job.isAdapter) return adapterParts(job, tree);
   const weights = job.trained * bytesPerFloat;
   const { kept, recomputed, scoring } = activationBytes(job, tree);
-  const room = roomOfGradients * weights;
+  const room = Math.max(roomOfGradients.copies * weights, roomOfGradients.least);
   const activations = Math.max(kept, recomputed) + Math.max(0, Math.min(kept, recomputed) - room);
   return [
     ...openParts(job),
