@@ -287,7 +287,7 @@ export class SwarmClient {
   }
 }
 
-/** What a request needs that is repeated until the server answers. */
+/** A repeated request stops with the signal, and its repetitions are reported as notices. */
 type Asking = { readonly signal: AbortSignal; readonly notices: Notices };
 
 type TaskBooks = Readonly<Record<ClaimedEpisode['purpose'], TaskBook>>;

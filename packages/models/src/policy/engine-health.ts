@@ -1,6 +1,6 @@
 import { BackboneError, EngineError, toErrorMessage, type Backbone, type Engine, type Teacher } from '@agentjet/core';
 
-/** What a run has to know about its engine to end if calls have no chance. */
+/** A run ends if its engine can no longer answer calls. These say so. */
 export type EngineHealth = {
   /**
    * Throws the reason of `gone`, or BackboneError `engine_failed` if no call was answered since the last check and at

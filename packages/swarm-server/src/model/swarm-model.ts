@@ -97,11 +97,12 @@ async function openPolicyModel(
   { onFailure, onRecorded, onNotice, ...options }: ModelOptions,
 ): Promise<PolicyModel> {
   const { name, config, folder } = policy;
-  const weights = await ReopenableWeights.open(policy, (reason) => onFailure?.(reason, name));
+  const reportFailure = (error: unknown): void => onFailure?.(error, name);
+  const weights = await ReopenableWeights.open(policy, reportFailure);
   const episodes = new ServedEpisodes({
     records,
     ...options,
-    onFailure: (error) => onFailure?.(error, name),
+    onFailure: reportFailure,
     policy: name,
     maxCalls: config.rollout.multiTurn.maxSteps,
     episode: (purpose, place) => ({

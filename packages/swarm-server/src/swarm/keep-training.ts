@@ -106,12 +106,11 @@ export function breakPolicy({ policies, changes }: SwarmContext, policy: string,
 async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOptions): Promise<void> {
   const { weights, health, gate } = context;
   weights.phase = 'recovering';
-  health.broken = undefined;
   health.problem = undefined;
   gate.refuse(undefined);
   await unlessEnded(context, reopen?.() ?? Promise.resolve(), hasEnded);
   if (hasEnded()) return;
-  health.broken = undefined; // calls of the model before may have failed only now
+  health.broken = undefined; // not earlier, because calls of the failed model may reject while another is opened
   await trainPolicy(context);
 }
 
