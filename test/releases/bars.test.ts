@@ -96,6 +96,22 @@ describe('the kept results meet the bars of the tutorials', () => {
       expect(later, `seed ${seed}`).toBeGreaterThanOrEqual(0.95);
   });
 
+  it.each([
+    ['distill', 'onnx'],
+    ['distill-smollm2', 'onnx'],
+    ['distill-typed-tools', 'torch'],
+  ])(
+    '%s: every student has nine tenths of the gain, after half of the tokens that rewards need',
+    (tutorial, backbone) => {
+      for (const { seed, success_after: later, sampled_tokens: sampled } of seedsOf(tutorial, backbone)) {
+        expect(later, `seed ${seed}`).toBeGreaterThanOrEqual(sampled?.target ?? 1);
+        expect(sampled?.from_teacher ?? Number.NaN, `seed ${seed}`).toBeLessThanOrEqual(
+          (sampled?.from_rewards ?? 0) / 2,
+        );
+      }
+    },
+  );
+
   it('feedback: the second week is better than the first', () => {
     expect(gain('feedback')).toBeGreaterThan(0);
   });
