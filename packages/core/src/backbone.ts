@@ -39,7 +39,7 @@ export type LossTerms = {
   readonly advantages: Float32Array;
   /** Shape [K]: behaviour logprobs. */
   readonly logprobs: Float32Array;
-  /** Shape [K]: the result of `Backbone.proximalLogprobs` for these terms. Only a batch of several optimizer steps has it. */
+  /** Shape [K]: the logprobs under the weights that the batch began with. Only a loss with a correction, in a batch of several optimizer steps, has them. */
   readonly proximal?: Float32Array;
   /** Shape [K]: the temperature at which each token was sampled, 0 if greedily. If absent, all have the temperature of the loss. */
   readonly temperatures?: Float32Array;
@@ -336,12 +336,6 @@ export interface Backbone {
    * A backbone whose model can be a teacher has this method.
    */
   termLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
-  /**
-   * Computes the same as `termLogprobs`. A backbone has this method if its loss takes its ratio against the weights
-   * that a batch began with, and not against the weights that sampled the batch (decoupled PPO, Hilton et al. 2022).
-   * It is called before the first of several optimizer steps on a batch.
-   */
-  proximalLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   /**
    * Returns for each pack the tokens that a sampler with the present weights keeps at each term. A backbone that trains truncation has this method.
    * It is called before the first of several optimizer steps on a batch, because the sets must be those of the weights that sampled.

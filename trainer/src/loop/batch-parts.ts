@@ -132,14 +132,18 @@ export async function anchorParts(
   }));
 }
 
-/** Resolves with undefined if the loss takes its ratio against the weights that sampled. */
+/**
+ * Resolves with undefined if the loss takes its ratio against the weights that sampled. With a correction, the loss takes
+ * it against the weights that the batch began with (decoupled PPO, Hilton et al. 2022).
+ */
 async function proximalLogprobs(
   packs: readonly TreePack[],
   backbone: Backbone,
   loss: StepLoss,
 ): Promise<readonly Float32Array[] | undefined> {
-  if (loss.kind === 'policy') return await backbone.proximalLogprobs?.(packs, loss.temperature);
-  if (loss.kind === 'sft' || loss.needsProximal !== true) return undefined;
+  if (loss.kind === 'sft') return undefined;
+  const isDecoupled = loss.kind === 'policy' ? loss.correction !== undefined : loss.needsProximal === true;
+  if (!isDecoupled) return undefined;
   if (backbone.termLogprobs !== undefined) return await backbone.termLogprobs(packs, loss.temperature);
   throw new BackboneError(
     'unsupported_loss',

@@ -7,6 +7,7 @@ import { prepareBatch, type BatchSettings } from './prepare-batch.js';
 import { plainLoss } from '../testing/plain-loss.js';
 
 const loss: LossOptions = { ...plainLoss, temperature: 0.5 };
+const truncated = { level: 'token', mode: 'truncate', lower: 0, upper: 2 } as const;
 
 /**
  * This backbone takes its loss ratio against the weights at the start of the batch, and records its calls and their
@@ -17,7 +18,7 @@ function createAnchored(backbone: Backbone) {
   const batches: TrainBatch[] = [];
   const anchored: Backbone = {
     engine: backbone.engine,
-    capabilities: { ...backbone.capabilities, trainsTruncation: true },
+    capabilities: { ...backbone.capabilities, trainsTruncation: true, truncatesImportance: true },
     modelDir: backbone.modelDir,
     get policyVersion() {
       return backbone.policyVersion;
@@ -27,7 +28,7 @@ function createAnchored(backbone: Backbone) {
       return backbone.trainStep(batch);
     },
     logprobs: (rows) => backbone.logprobs(rows),
-    proximalLogprobs: (packs, temperature) => {
+    termLogprobs: (packs, temperature) => {
       asked.push({
         policyVersion: backbone.policyVersion,
         temperature,
@@ -63,7 +64,7 @@ async function update(backbone: Backbone, changes: Partial<BatchSettings>): Prom
 describe('a loss that takes its ratio against the weights a batch began with', () => {
   it('is given their logprobs, asked for once, in every one of several steps', async () => {
     const { anchored, asked, batches } = createAnchored(createTinyTaskBackbone(1));
-    await update(anchored, { numMiniBatches: 2, numEpochs: 2 });
+    await update(anchored, { loss: { ...loss, correction: truncated }, numMiniBatches: 2, numEpochs: 2 });
     expect(asked).toEqual([{ policyVersion: 0, temperature: 0.5, terms: [24, 24] }]);
     const distances = batches.map(({ packs }) =>
       packs.map(({ terms }) => [
@@ -73,9 +74,15 @@ describe('a loss that takes its ratio against the weights a batch began with', (
     expect(distances).toEqual([[[1]], [[2]], [[1]], [[2]]]);
   });
 
+  it('is asked for none if it has no correction', async () => {
+    const { anchored, asked } = createAnchored(createTinyTaskBackbone(1));
+    await update(anchored, { numEpochs: 2 });
+    expect(asked).toEqual([]);
+  });
+
   it('needs none for the only step: it starts from the weights themselves', async () => {
     const { anchored, asked, batches } = createAnchored(createTinyTaskBackbone(1));
-    await update(anchored, {});
+    await update(anchored, { loss: { ...loss, correction: truncated } });
     expect([asked, batches.map(({ packs }) => packs.map(({ terms }) => terms.proximal))]).toEqual([[], [[undefined]]]);
   });
 });
@@ -114,11 +121,10 @@ describe('a correction that the backbone does not compute itself', () => {
 
   it('gets the logprobs of the weights that a batch began with, from the first of several steps on', async () => {
     const { anchored } = createAnchored(createTinyTaskBackbone(1));
-    const { proximalLogprobs: _none, ...plain } = anchored;
     const asked: number[] = [];
     const seen: (number | undefined)[] = [];
     const backbone: Backbone = {
-      ...plain,
+      ...anchored,
       get policyVersion() {
         return anchored.policyVersion;
       },
@@ -139,7 +145,7 @@ describe('a correction that the backbone does not compute itself', () => {
 
   it('is refused by a backbone that cannot give them', async () => {
     const { anchored } = createAnchored(createTinyTaskBackbone(1));
-    const { proximalLogprobs: _none, ...backbone } = anchored;
+    const { termLogprobs: _none, ...backbone } = anchored;
     const changes = { loss: { ...loss, correction }, numEpochs: 2 };
     await expect(update({ ...backbone, policyVersion: 0 }, changes)).rejects.toThrow('does not score packs');
   });

@@ -47,7 +47,7 @@ describe.each(cases.map((lossCase) => [lossCase.name, lossCase] as const))('the 
 });
 
 describe.each(lossSubjects)('the backbone $name', ({ name, missing, open }) => {
-  const some = cases.filter(({ name: loss }) => name === 'torch' || loss === 'gspo');
+  const some = cases.filter(({ name: loss }) => name === 'torch' || loss === 'gspo' || loss === 'tis');
 
   it.skipIf(missing !== undefined)(
     'trains losses with the gradient of their sources',

@@ -8,13 +8,12 @@ type PolicyLoss = Extract<LossOptions, { kind: 'policy' }>;
 
 /**
  * Returns the loss as the backbone trains it. If the backbone computes the objective and the correction itself, the
- * loss is returned without them, because the backbone reads them from its own settings. Otherwise it becomes a slope.
+ * loss is returned unchanged. Otherwise it becomes a slope.
  */
 export function toTrainedLoss(loss: LossOptions, capabilities: Computes): LossOptions | SlopeLoss {
   if (loss.kind === 'sft') return loss;
-  const { objective: _objective, correction, ...plain } = loss;
-  if (isComputed(loss, capabilities)) return plain;
-  const { klCoef, klEstimator, entropyCoef, temperature, truncation } = plain;
+  if (isComputed(loss, capabilities)) return loss;
+  const { correction, klCoef, klEstimator, entropyCoef, temperature, truncation } = loss;
   return {
     kind: 'slope',
     slope: createPolicySlope(loss),

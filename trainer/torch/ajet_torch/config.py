@@ -124,7 +124,6 @@ class WorkerConfig:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     lora: LoraConfig = field(default_factory=LoraConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
-    loss: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_plain(self) -> bool:

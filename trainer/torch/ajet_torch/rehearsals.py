@@ -127,7 +127,7 @@ def mark_of(part: str, config: Mapping[str, Any], env: Mapping[str, str]) -> Pat
     if folder is None:
         return None
     model = config_file(config)
-    options = {key: value for key, value in config.items() if key not in ("model_dir", "seed", "optimizer", "loss")}
+    options = {key: value for key, value in config.items() if key not in ("model_dir", "seed", "optimizer")}
     digest = hashlib.sha256(json.dumps([options, gpu_names(), *map(version_of, ("torch", "triton", "transformers"))], sort_keys=True).encode())
     digest.update(model.read_bytes() if model.is_file() else b"")
     for file in sorted(Path(__file__).parent.rglob("*.py")):

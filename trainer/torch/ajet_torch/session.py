@@ -87,7 +87,7 @@ class Session:
     def train(self, message: dict[str, Any], is_aborted: Callable[[], bool]) -> dict[str, Any]:
         """Makes one optimizer step. The sampler keeps the weights that it has. Raises as Trainer.step does."""
         packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
-        loss = parse_loss({**message["loss"], **self.config.loss})
+        loss = parse_loss(message["loss"])
         start = time.perf_counter()
         changes = StepChanges(parse_overrides(message.get("optimizer") or {}), bool(message.get("report_terms")))
         metrics = self.trainer.step(packs, loss, is_aborted, changes)

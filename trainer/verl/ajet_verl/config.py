@@ -35,7 +35,6 @@ class DriverConfig:
     shard_over: str = "all"
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
-    loss: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def num_workers(self) -> int:

@@ -101,7 +101,7 @@ class VerlSession:
         """Makes one optimizer step. Raises `bad_batch`, `aborted` or `non_finite_gradient`, with the weights unchanged."""
         start = time.perf_counter()
         packs = self._parse(message)
-        loss = parse_loss({**message["loss"], **self.config.loss})
+        loss = parse_loss(message["loss"])
         if loss.truncation.cuts or any(pack.terms.kept is not None for pack in packs):
             raise WorkerError("bad_request", "verl's workers train the whole distribution, but these tokens were sampled with top_p or top_k. Sample with rollout.top_p 1 and rollout.top_k -1.")
         if not any(len(pack.terms.pair) for pack in packs):

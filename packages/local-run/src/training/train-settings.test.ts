@@ -36,6 +36,12 @@ describe('what the trainer gets from the names of the YAML', () => {
     });
   });
 
+  it('one truncated correction of tokens, for both keys that ask for it', () => {
+    const correction = { level: 'token', mode: 'truncate', lower: 0, upper: 2 };
+    for (const trainerCommon of [{ tisCap: 2 }, { rolloutIsThreshold: 2, rolloutIsMode: 'truncate' }] as const)
+      expect(settingsOf(createConfig({ trainerCommon })).loss).toMatchObject({ correction });
+  });
+
   it('packing, limits and intervals', () => {
     const config = createConfig({
       data: { maxPromptLength: 100, maxResponseLength: 50, overlongSamplePolicy: 'truncate' },

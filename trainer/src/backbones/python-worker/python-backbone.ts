@@ -29,8 +29,6 @@ export type PythonBackboneOptions<Metrics extends TrainStepMetrics> = {
   readonly contextLength: number;
   /** The maximum number of completions that the worker has at a time. Other completions wait here. */
   readonly maxInFlight: number;
-  /** True if the worker can score the terms of a batch before its first optimizer step. */
-  readonly hasProximalLogprobs: boolean;
   /** Reads the numbers that this worker reports in addition to the common ones. */
   readonly readFurther: (read: ReadMetric) => Omit<Metrics, keyof TrainStepMetrics>;
 };
@@ -44,7 +42,6 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
   readonly engine: Engine;
   readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
-  readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly keptTokens?: NonNullable<Backbone['keptTokens']>;
   readonly #connection: WorkerConnection;
   readonly #name: string;
@@ -53,13 +50,12 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
   #policyVersion = 0;
 
   constructor(connection: WorkerConnection, options: PythonBackboneOptions<Metrics>) {
-    const { name, capabilities, modelDir, contextLength, maxInFlight, hasProximalLogprobs } = options;
+    const { name, capabilities, modelDir, contextLength, maxInFlight } = options;
     this.#connection = connection;
     this.#name = name;
     this.#readFurther = options.readFurther;
     this.capabilities = capabilities;
     this.modelDir = modelDir;
-    if (hasProximalLogprobs) this.proximalLogprobs = (packs, temperature) => this.termLogprobs(packs, temperature);
     if (capabilities.trainsTruncation === true)
       this.keptTokens = (packs, sampling) => this.#keptTokens(packs, sampling);
     this.engine = createWorkerEngine(connection, {
@@ -170,12 +166,12 @@ function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): R
 
 /**
  * Leaves out the fields of truncation if the loss has none, so a worker that does not support these fields accepts the
- * loss.
+ * loss. A correction that arrives here truncates the weights of tokens; `toTrainedLoss` turns all others into slopes.
  */
 function toLossMessage(loss: BuiltInBatch['loss']): unknown {
   if (loss.kind === 'sft') return snakeKeys(loss);
-  const { truncation, ...plain } = loss;
-  return snakeKeys({ ...plain, ...truncation });
+  const { truncation, correction, ...plain } = loss;
+  return snakeKeys({ ...plain, ...truncation, ...(correction && { tisCap: correction.upper }) });
 }
 
 function toTermReport({ logprobs, entropies, ratios, clipped }: NonNullable<StepReply['terms']>[number]): TermReport {

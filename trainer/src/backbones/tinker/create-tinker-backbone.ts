@@ -34,8 +34,6 @@ export type TinkerBackboneOptions = {
   readonly keepStateEvery?: number;
   /** Set if training needs a KL estimate. A second model, which keeps the initial weights, is then created at once. */
   readonly usesKl?: boolean;
-  /** The limit of the truncated importance weight between trainer and sampler. Defaults to 0, which means no limit. */
-  readonly tisCap?: number;
   /** `adapter` (default) saves the server's adapter; `merged` merges it into the weights of `modelDir`. */
   readonly checkpoint?: CheckpointKind;
   readonly notice?: (message: string) => void;
@@ -91,7 +89,6 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
       modelDir,
       baseDir,
       keepStateEvery: options.keepStateEvery ?? 1,
-      tisCap: options.tisCap ?? 0,
       checkpoint: options.checkpoint ?? 'adapter',
       nameOf: (what) => `agentjet-${runName}-${what}`,
       notice,

@@ -21,8 +21,6 @@ export type TinkerParts = {
    * the model from which the checkpoint was trained.
    */
   readonly baseDir: string;
-  /** The limit of the truncated importance weight between trainer and sampler; 0 means no limit. */
-  readonly tisCap: number;
   /** The files that a checkpoint downloads. */
   readonly checkpoint: CheckpointKind;
   /** The number of optimizer steps between two states that are kept on the server. */

@@ -29,7 +29,7 @@ function open(parts: Partial<BackboneParts> = {}, useKlLoss = false) {
     checkpoint: 'adapter',
     keepStateEvery: 1,
   } as const;
-  const trainerCommon = { tisCap: 0, seed: 1, useKlLoss, klLossCoef: 0.1 };
+  const trainerCommon = { seed: 1, useKlLoss, klLossCoef: 0.1 };
   const config = { trainerCommon, rollout: { maxModelLen: 64 } } as unknown as CommonConfig;
   return tinker.open(section, { config, modelDir, optimizer: tinyTaskOptimizer, notice: () => undefined, ...parts });
 }

@@ -75,7 +75,6 @@ export const tinker = defineBackbone({
       wire,
       checkpoint,
       keepStateEvery,
-      tisCap: config.trainerCommon.tisCap,
       usesKl: config.trainerCommon.useKlLoss && config.trainerCommon.klLossCoef > 0,
       modelDir,
       seed: config.trainerCommon.seed,

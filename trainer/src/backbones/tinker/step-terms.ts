@@ -19,13 +19,6 @@ export type RowLogprobs = {
   readonly reference?: readonly ArrayLike<number>[] | undefined;
 };
 
-/** Describes a step, and how the backbone was asked to train it. */
-export type Step = {
-  readonly batch: BuiltInBatch;
-  /** The limit of the truncated importance weight between trainer and sampler; 0 means no limit. */
-  readonly tisCap: number;
-};
-
 /** On-policy logprobs that differ by less than this are taken to differ by rounding alone. */
 const rounding = 1e-3;
 
@@ -33,14 +26,14 @@ const rounding = 1e-3;
  * Returns whether the coefficients depend on logprobs, which a forward pass has to compute. They do not in two cases:
  * the slope of a supervised loss is -1, and that of an on-policy loss without KL and importance weights is -advantage.
  */
-export function needsLogprobs({ batch: { loss, isOnPolicy }, tisCap }: Step): boolean {
-  return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0 && tisCap === 0);
+export function needsLogprobs({ loss, isOnPolicy }: BuiltInBatch): boolean {
+  return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0 && loss.correction === undefined);
 }
 
 /** Computes c of each term, shape [K] per pack. Logprobs are optional for a batch that does not need them. */
-export function coefficientsOf(step: Step, logprobs: RowLogprobs | undefined): Float64Array[] {
-  return step.batch.packs.map((pack, index) => {
-    const slopes = lossesOf(step, pack, rowOf(pack, index, logprobs)).map(({ slope }) => slope);
+export function coefficientsOf(batch: BuiltInBatch, logprobs: RowLogprobs | undefined): Float64Array[] {
+  return batch.packs.map((pack, index) => {
+    const slopes = lossesOf(batch, pack, rowOf(pack, index, logprobs)).map(({ slope }) => slope);
     return Float64Array.from(slopes, (slope, k) => -(pack.terms.weights[k] ?? 0) * slope);
   });
 }
@@ -53,20 +46,20 @@ function rowOf(pack: TreePack, index: number, logprobs: RowLogprobs | undefined)
 }
 
 /**
- * With a limit C of the importance weight, the ratio is taken against the logprobs of the weights that the batch began
+ * With a correction, whose upper limit is C, the ratio is taken against the logprobs of the weights that the batch began
  * with (decoupled PPO, Hilton et al. 2022). The policy's part is weighted by min(exp(those - sampler), C), held
  * constant (truncated importance sampling, Yao et al. 2025). That has the same effect as multiplying the advantage by
  * that weight.
  */
-function lossesOf(step: Step, { terms }: TreePack, { trained, reference }: TermLogprobs): TermLoss[] {
-  const { batch, tisCap } = step;
-  const isFirstOrder = !needsLogprobs(step);
+function lossesOf(batch: BuiltInBatch, { terms }: TreePack, { trained, reference }: TermLogprobs): TermLoss[] {
+  const isFirstOrder = !needsLogprobs(batch);
+  const { correction } = batch.loss.kind === 'policy' ? batch.loss : {};
   return Array.from(terms.logprobs, (behaviour, k) => {
     const found = trained?.[k] ?? behaviour;
     const advantage = terms.advantages[k] ?? 0;
-    if (tisCap > 0 && batch.loss.kind === 'policy') {
+    if (correction !== undefined) {
       const proximal = terms.proximal?.[k] ?? found;
-      const weight = Math.min(Math.exp(proximal - behaviour), tisCap);
+      const weight = Math.min(Math.exp(proximal - behaviour), correction.upper);
       const term = { advantage: weight * advantage, behaviour: proximal, reference: reference?.[k] ?? found };
       return termLoss(found, term, batch.loss);
     }
@@ -79,12 +72,11 @@ function lossesOf(step: Step, { terms }: TreePack, { trained, reference }: TermL
 export type StepFacts = Pick<TrainStepMetrics, 'gradNorm' | 'learningRate' | 'policyVersion'>;
 
 /** Computes the step's report. It has no entropy, because the server does not show distributions. */
-export function describeStep(step: Step, logprobs: RowLogprobs, facts: StepFacts): TrainStepMetrics {
-  const { batch } = step;
+export function describeStep(batch: BuiltInBatch, logprobs: RowLogprobs, facts: StepFacts): TrainStepMetrics {
   const totals = { loss: 0, kl: 0, clipped: 0, gapSum: 0, gapMax: 0, terms: 0 };
   const reports = batch.packs.map((pack, index) => {
     const row = rowOf(pack, index, logprobs);
-    const losses = lossesOf(step, pack, row);
+    const losses = lossesOf(batch, pack, row);
     for (const [k, { loss, kl, clipped }] of losses.entries()) {
       const [weight, gap] = [
         pack.terms.weights[k] ?? 0,

@@ -31,7 +31,6 @@ import {
   describeStep,
   needsLogprobs,
   type RowLogprobs,
-  type Step,
 } from './step-terms.js';
 import { closedError, LostError } from './tinker-errors.js';
 import { createTinkerEngine, type Sampler } from './tinker-engine.js';
@@ -58,7 +57,6 @@ export type TinkerTrainStepMetrics = TrainStepMetrics & {
 export class TinkerBackbone implements Backbone {
   readonly engine: Engine;
   readonly capabilities: BackboneCapabilities;
-  readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #parts: TinkerParts;
   readonly #queue = new StepQueue();
   /**
@@ -83,7 +81,6 @@ export class TinkerBackbone implements Backbone {
     this.#live = live;
     this.#turns = parts.seam.encoding === 'averages' ? new Turns() : undefined;
     this.capabilities = { ...tinkerCapabilities, reportsGradNorm: parts.seam.isChecked };
-    if (parts.tisCap > 0) this.proximalLogprobs = (packs) => this.termLogprobs(packs);
     this.engine = createTinkerEngine({
       ...parts,
       sampler: () => this.#live.sampler,
@@ -194,25 +191,23 @@ export class TinkerBackbone implements Backbone {
     checkBuiltInLoss(batch);
     checkNotAborted(signal);
     const { encoding } = this.#parts.seam;
-    const step: Step = { batch, tisCap: this.#parts.tisCap };
     const rows = batch.packs.map(({ ids }) => ids);
-    const before = needsLogprobs(step) || encoding === 'averages' ? await this.#forward(rows) : undefined;
+    const before = needsLogprobs(batch) || encoding === 'averages' ? await this.#forward(rows) : undefined;
     const reference = await this.#referenceLogprobs(batch, rows);
     if (before !== undefined) checkFinite(batch.packs, before);
-    const coefficients = coefficientsOf(step, before && { trained: before, reference });
+    const coefficients = coefficientsOf(batch, before && { trained: before, reference });
     const targets = batch.packs.map((pack, index) => toTargets(pack, coefficients[index] ?? []));
     if (targets.some((row) => !row.every(Number.isFinite))) throw nonFinite('a coefficient of the loss');
     checkNotAborted(signal);
     const trainable = rows.map((ids, index) => ({ ids, coefficients: targets[index] ?? new Float64Array() }));
-    return await this.#step(step, { data: encodeRows(trainable, encoding, before), before, reference });
+    return await this.#step(batch, { data: encodeRows(trainable, encoding, before), before, reference });
   }
 
   /**
    * Makes the part of a step that begins with the first gradient. After a failure here the model is discarded, because
    * a gradient cannot be removed from it.
    */
-  async #step(step: Step, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
-    const { batch } = step;
+  async #step(batch: BuiltInBatch, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
     const { model } = this.#live;
     const adam = { ...this.#parts.optimizer, ...batch.optimizer };
     const learningRate = batch.optimizer?.learningRate ?? learningRateAt(this.#parts.optimizer, this.#version);
@@ -230,7 +225,7 @@ export class TinkerBackbone implements Backbone {
       this.#isRolledBack = false;
       if (state !== undefined) this.#kept = { path: state, version };
       const facts = { gradNorm, learningRate, policyVersion: version };
-      return describeStep(step, { trained: before ?? found, reference }, facts);
+      return describeStep(batch, { trained: before ?? found, reference }, facts);
     } catch (error) {
       this.#isLost = true;
       if (!(error instanceof LostError) && !isUnreachable(error) && !this.#parts.client.isClosed)

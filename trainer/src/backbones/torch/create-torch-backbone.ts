@@ -27,7 +27,7 @@ export type TorchTrainStepMetrics = TrainStepMetrics & {
   readonly mismatchKl: number;
   /** The mean importance weight before truncation. */
   readonly importanceMean: number;
-  /** The share of terms whose importance weight `tisCap` cut. */
+  /** The share of terms whose importance weight the correction cut. */
   readonly truncatedFraction: number;
   readonly secondsStep: number;
   /** Time to put the new weights into the sampler and check them. */
@@ -159,7 +159,6 @@ class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements T
         (options.inference?.slots ?? mostSlots) *
         Math.max((ready as TorchReady).num_ranks, options.inference?.numReplicas ?? 1) *
         4,
-      hasProximalLogprobs: (options.loss?.tisCap ?? 0) > 0,
       readFurther: (read) => ({
         mismatchKl: read('mismatch_kl'),
         importanceMean: read('importance_mean'),

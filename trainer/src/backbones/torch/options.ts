@@ -5,17 +5,6 @@ import { idleOptimizer } from '../idle-optimizer.js';
 import { readLora, type LoraOptions } from '../lora-options.js';
 import type { TorchSection } from './registration.js';
 
-/**
- * The options that the worker's losses have in addition to core's LossOptions. Formulas and sources are in
- * trainer/torch/ajet_torch/losses.py.
- */
-export type TorchLossOptions = {
-  /** `ppo` (the token ratio of GRPO and REINFORCE++), `gspo`, `cispo` or `reinforce`. Defaults to `ppo`. */
-  readonly objective?: 'ppo' | 'gspo' | 'cispo' | 'reinforce';
-  /** Limits the truncated importance weight between trainer and sampler. Defaults to 0, which turns it off. */
-  readonly tisCap?: number;
-};
-
 export type TorchInferenceOptions = {
   /** `builtin` needs nothing but the worker. `vllm` (0.26 or later) is faster and must be installed. */
   readonly server?: 'builtin' | 'vllm';
@@ -100,7 +89,6 @@ export type TorchBackboneOptions = {
   readonly cpuOffload?: boolean;
   /** Needs peft. */
   readonly lora?: LoraOptions;
-  readonly loss?: TorchLossOptions;
   readonly inference?: TorchInferenceOptions;
   /** The interpreter. Defaults to AJET_TORCH_PYTHON, then trainer/torch/.venv. */
   readonly python?: string;
@@ -134,7 +122,6 @@ const workerKeys = [
   'reshard',
   'shardOver',
   'lora',
-  'loss',
   'inference',
 ] as const;
 
@@ -164,7 +151,6 @@ export function toTorchOptions(
     numGpus: trainerCommon.nGpusPerNode,
     maxPackTokens: trainerCommon.maxPackTokens,
     ...same,
-    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
     inference: {
       server: rollout.name,
       kvTokens: rollout.maxModelLen,

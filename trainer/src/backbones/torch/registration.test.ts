@@ -72,7 +72,6 @@ describe('what the GPU worker gets from the names of the YAML', () => {
       listenHost: '10.0.0.1',
       token: 'secret',
       python: '/opt/python',
-      loss: { objective: 'cispo', tisCap: 2 },
       lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
       inference: {
         server: 'vllm',

@@ -98,7 +98,6 @@ class RunningBackbone extends PythonBackbone<VerlTrainStepMetrics> implements Ve
       modelDir: options.modelDir,
       contextLength: ready.context_length,
       maxInFlight: (options.inference?.slots ?? mostSlots) * numWorkers * 4,
-      hasProximalLogprobs: (options.loss?.tisCap ?? 0) > 0,
       readFurther: (read) => ({ secondsStep: read('step_seconds'), secondsSync: read('sync_seconds') }),
     });
     this.workerInfo = { device, dtype, numWorkers, numParameters, versions };

@@ -16,7 +16,6 @@ export type VerlBackboneOptions = Pick<
   | 'activationCheckpointing'
   | 'cpuOffload'
   | 'shardOver'
-  | 'loss'
   | 'startTimeoutMs'
   | 'heartbeatTimeoutMs'
   | 'stallTimeoutMs'
@@ -57,7 +56,6 @@ const driverKeys = [
   'activationCheckpointing',
   'cpuOffload',
   'shardOver',
-  'loss',
   'inference',
 ] as const;
 
@@ -80,7 +78,6 @@ export function toVerlOptions(
     gpusPerNode: trainerCommon.nGpusPerNode,
     maxPackTokens: trainerCommon.maxPackTokens,
     ...same,
-    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
     inference: {
       kvTokens: rollout.maxModelLen,
       cudaGraphs,

@@ -43,7 +43,6 @@ it('the driver gets every option that it has from the names of the YAML', () => 
     activationCheckpointing: true,
     cpuOffload: true,
     shardOver: 'node',
-    loss: { objective: 'cispo', tisCap: 2 },
     inference: { kvTokens: 4096, slots: 7, cudaGraphs: false },
   });
 });

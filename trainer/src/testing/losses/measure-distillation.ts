@@ -1,4 +1,5 @@
 import type { Sample, Teacher, TreePack } from '@agentjet/core';
+import { embeddedCapabilities } from '../../backbones/capabilities.js';
 import { createDistill } from '../../algorithms/distill/distill.js';
 import type { OnnxModel } from '../../backbones/embedded/training/onnx-model.js';
 import { askTeacher } from '../../loop/ask-teacher.js';
@@ -29,7 +30,7 @@ export async function measureDistillation(subject?: OpenSubject): Promise<number
     const packs = weighByProbability(scored, takes);
     const before = Float64Array.from(exact.parameters);
     const wanted = await reverseKlGradient(exact, exactTeacher, packs, temperature);
-    const batch = { packs, loss: lossOf(onPolicy, temperature) };
+    const batch = { packs, loss: lossOf(onPolicy, temperature, backbone?.capabilities ?? embeddedCapabilities) };
     if (subject !== undefined) return distance(await readGradient(subject, before, batch), wanted);
     await plain.trainStep(batch);
     return distance(plain.gradients, wanted);

@@ -11,6 +11,7 @@ import { tinyModel } from '../../backbones/embedded/training/testing-model.js';
 import type { OnnxModel } from '../../backbones/embedded/training/onnx-model.js';
 import { packFor } from '../../packing/pack-for.js';
 import { createRandomSamples } from '../random-samples.js';
+import { embeddedCapabilities } from '../../backbones/capabilities.js';
 import { openSmallModel, stepOverGradient, type OpenSubject } from './loss-subjects.js';
 import { toTrainedLoss } from '../../losses/to-trained-loss.js';
 import { referenceSlopes, type FixedTerms, type LossCase } from './loss-case.js';
@@ -27,7 +28,7 @@ export async function measureLossCase(lossCase: LossCase): Promise<number> {
   try {
     const packs = await createPacks(exact, { temperature, takes: 'packs' });
     const wanted = await referenceGradient(exact, packs, lossCase, temperature);
-    await trained.trainStep({ packs, loss: lossOf(lossCase, temperature) });
+    await trained.trainStep({ packs, loss: lossOf(lossCase, temperature, embeddedCapabilities) });
     return distance(trained.gradients, wanted);
   } finally {
     await Promise.all([exact.close(), trained.close()]);
@@ -45,7 +46,8 @@ export async function measureLossOn(lossCase: LossCase, subject: OpenSubject): P
     const packs = await createPacks(exact, { temperature, takes: backbone.capabilities.takes });
     const before = Float64Array.from(exact.parameters);
     const wanted = await referenceGradient(exact, packs, lossCase, temperature);
-    return distance(await readGradient(subject, before, { packs, loss: lossOf(lossCase, temperature) }), wanted);
+    const loss = lossOf(lossCase, temperature, backbone.capabilities);
+    return distance(await readGradient(subject, before, { packs, loss }), wanted);
   } finally {
     await exact.close();
   }
@@ -63,8 +65,12 @@ export async function readGradient(
   return before.map((weight, index) => (weight - (after[index] ?? Number.NaN)) / stepOverGradient);
 }
 
-export function lossOf({ loss }: Pick<LossCase, 'loss'>, temperature: number): LossOptions | SlopeLoss {
-  return toTrainedLoss({ ...plain, temperature, ...loss }, {});
+export function lossOf(
+  { loss }: Pick<LossCase, 'loss'>,
+  temperature: number,
+  capabilities: BackboneCapabilities,
+): LossOptions | SlopeLoss {
+  return toTrainedLoss({ ...plain, temperature, ...loss }, capabilities);
 }
 
 /** The sampler's logprobs, and those of the weights that the batch began with, are near the present ones. */
