@@ -68,6 +68,8 @@ describe('a reply', () => {
     const { finishReason, message } = turn.commit(toCompletion(tokenizer.encode('a END')));
     say([user, message, user], 'b');
     expect(finishReason).toBe('stop');
+    const turns = tracker.describe().map(({ isTruncated, hasStopToken }) => ({ isTruncated, hasStopToken }));
+    expect(turns).toEqual([{ isTruncated: false, hasStopToken: false }, { isTruncated: false }]);
     expect(showRow(tracker.finish()[0] ?? expect.fail(), chatTokenizer)).toContain('assistant\n[a END]<|im_end|>\n');
   });
 

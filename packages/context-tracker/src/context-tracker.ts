@@ -295,7 +295,8 @@ class EpisodeTracker implements ContextTracker {
       temperature,
       isTrained,
       logprobs: logprobs.slice(),
-      isTruncated: !isStopped,
+      isTruncated: !isStopped && committed.finishReason === 'length',
+      isStopped,
       ...(times !== undefined && { times: roundTimes(times) }),
       ...said,
     };

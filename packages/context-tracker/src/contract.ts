@@ -146,8 +146,10 @@ export type TurnDescription = {
   readonly reusedTokens: number;
   readonly generatedTokens: number;
   readonly policyVersion: number;
-  /** Whether the answer has no stop token, because a token limit or a stop string ended it. */
+  /** Whether a token limit ended the answer. It then has no stop token. */
   readonly isTruncated: boolean;
+  /** Present if the caller ended the answer before its stop token: with a stop string, or after one call. */
+  readonly hasStopToken?: false;
   /** Present if its tokens are not trained, because the loss cannot express the distribution they were sampled from. */
   readonly isTrained?: false;
   readonly fork: ForkCause | null;

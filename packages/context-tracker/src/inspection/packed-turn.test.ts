@@ -27,6 +27,7 @@ const turn = fc.record(
     generatedTokens: fc.nat(),
     policyVersion: fc.nat(),
     isTruncated: fc.boolean(),
+    hasStopToken: fc.constant(false as const),
     isTrained: fc.constant(false as const),
     fork: fc.constantFrom(null, 'edited' as const),
     sample: fc.option(fc.nat()),

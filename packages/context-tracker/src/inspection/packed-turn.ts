@@ -18,7 +18,9 @@ export type PackedTurns = {
 };
 
 /** Fields that most turns do not have. */
-type Unusual = Partial<Pick<TurnDescription, 'isTruncated' | 'isTrained' | 'fork' | 'splices' | 'foreignMessages'>>;
+type Unusual = Partial<
+  Pick<TurnDescription, 'isTruncated' | 'hasStopToken' | 'isTrained' | 'fork' | 'splices' | 'foreignMessages'>
+>;
 
 /** Marks a missing number. */
 const none = -1;
@@ -176,11 +178,14 @@ function unpackPart(
 
 const usual = { isTruncated: false, fork: null, splices: [], foreignMessages: {} } as const;
 
-function unusualOf({ isTruncated, isTrained, fork, splices, foreignMessages }: TurnDescription): Unusual | undefined {
-  const isUsual = !isTruncated && isTrained === undefined && fork === null && splices.length === 0;
+function unusualOf(turn: TurnDescription): Unusual | undefined {
+  const { isTruncated, hasStopToken, isTrained, fork, splices, foreignMessages } = turn;
+  const isWhole = !isTruncated && hasStopToken === undefined;
+  const isUsual = isWhole && isTrained === undefined && fork === null && splices.length === 0;
   if (isUsual && isEmpty(foreignMessages)) return undefined;
   return {
     ...(isTruncated && { isTruncated }),
+    ...(hasStopToken === false && { hasStopToken }),
     ...(isTrained === false && { isTrained }),
     ...(fork !== null && { fork }),
     ...(splices.length > 0 && { splices }),

@@ -13,6 +13,7 @@ const turn: Required<TurnDescription> = {
   generatedTokens: 4,
   policyVersion: 2,
   isTruncated: false,
+  hasStopToken: false,
   isTrained: false,
   fork: 'edited',
   sample: 0,
@@ -21,7 +22,7 @@ const turn: Required<TurnDescription> = {
   parts: [{ author: 'user', name: 'Ann', start: 3, end: 9 }],
   times: { beganMs: 10, waitedMs: 0.1, promptMs: 2, samplingMs: 30.5, endedMs: 43 },
 };
-const { isTrained: _isTrained, times: _times, ...trained } = turn;
+const { hasStopToken: _hasStopToken, isTrained: _isTrained, times: _times, ...trained } = turn;
 
 test.each([
   ['that is not trained', turn],

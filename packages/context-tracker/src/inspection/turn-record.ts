@@ -19,6 +19,7 @@ export function toTurnRecord(turn: TurnDescription): TurnRecord {
     generated_tokens: turn.generatedTokens,
     policy_version: turn.policyVersion,
     is_truncated: turn.isTruncated,
+    ...(turn.hasStopToken === false && { has_stop_token: false }),
     fork: turn.fork,
     sample: turn.sample,
     splices: turn.splices,

@@ -41,7 +41,8 @@ function play(steps: readonly Step[]) {
   for (const { kept, asked, sampled, agentName, skipped, ...said } of steps) {
     const prompt = [...before.subarray(0, Math.max(0, before.length - kept)), ...asked];
     const end = tree.insert(tree.root, Int32Array.from([...prompt, ...sampled]));
-    const facts = { reusedTokens: 0, fork: undefined, isTruncated: false, parts: [], foreignMessages: {} };
+    const whole = { isTruncated: false, isStopped: true };
+    const facts = { ...whole, reusedTokens: 0, fork: undefined, parts: [], foreignMessages: {} };
     const splices = calls.slice(-1).map((call) => ({ index: call.index, cause: 'text' as const }));
     index = Math.max(0, index + 1 + skipped);
     if (calls.some((call) => call.index === index)) index = 1 + Math.max(...calls.map((call) => call.index));

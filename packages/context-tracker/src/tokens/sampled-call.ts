@@ -16,6 +16,8 @@ export type SampledCall = Pick<
   /** Undefined if it is the temperature of the run. */
   readonly temperature: number | undefined;
   readonly isTrained: boolean;
+  /** Whether the last token ended the answer. */
+  readonly isStopped: boolean;
   readonly fork: ForkCause | undefined;
   /**
    * Answers that came back in another spelling for the first time. `index` is the index of the call that sampled the

@@ -30,6 +30,7 @@ export function describeTurn(call: SampledCall, { place, sample, placeOf }: Wher
     generatedTokens: call.end.depth - call.promptLength,
     policyVersion: call.policyVersion,
     isTruncated: call.isTruncated,
+    ...(!call.isStopped && !call.isTruncated && { hasStopToken: false as const }),
     fork: call.fork ?? null,
     sample,
     splices: call.splices.map(({ index: begun, cause }) => ({ turn: placeOf(begun), cause })),

@@ -1,4 +1,4 @@
-import { ConfigError, Outage, TaskError, type Task, type Verdict } from '@agentjet/core';
+import { ConfigError, Outage, TaskError, type SamplingOptions, type Task, type Verdict } from '@agentjet/core';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import type { Episode } from '../contract.js';
 import { createScriptedEngine } from '../testing.js';
 import type { WorkflowSource } from '../workflow.js';
 import type { AttemptKeeper } from './attempts.js';
-import { runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './run-groups.js';
+import { cutOf, runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './run-groups.js';
 import { collectAll } from '../testing/collect-all.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
@@ -33,6 +33,28 @@ function open(workflow: WorkflowSource, options: Partial<GroupsOptions> = {}): A
     ...options,
   });
 }
+
+describe('an answer', () => {
+  const ask = (sampling: SamplingOptions): WorkflowSource => async (_task, tuner) => {
+    const model = tuner.selectModel({ agentName: 'main' }, (tuned) => tuned);
+    await model.generate({ messages: [{ role: 'user', content: 'go' }], sampling });
+    return { reward: 1 };
+  };
+
+  it.each([
+    ['that a stop string ended counts as whole', { stop: ['Observation:'] }, {}],
+    ['that a token limit ended counts as cut', { maxTokens: 2 }, { isCut: true }],
+    ['that its stop token ended counts as whole', {}, {}],
+  ])('%s', async (_, sampling, cut) => {
+    const engine = createScriptedEngine({ chatTokenizer, replies: ['go Observation: 3'] });
+    const limits = { temperature: 1, topP: 1, topK: 0, maxTokens: 99 };
+    const policy = { kind: 'engine', engine, chatTokenizer } as const;
+    const groups = await collectAll(open(ask(sampling), { policy, sampling: limits }));
+    const episodes = groups.flatMap((group) => group.episodes);
+    expect(episodes).toHaveLength(12);
+    for (const episode of episodes) expect([episode.status, cutOf(episode)]).toEqual(['completed', cut]);
+  });
+});
 
 describe('runGroups', () => {
   it('yields complete groups in the order of the tasks, whichever is done first', async () => {

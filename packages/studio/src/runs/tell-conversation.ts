@@ -33,7 +33,8 @@ function promptOf(turn: TurnDescription, { ids }: SampleRecord, texts: TokenDeco
 
 function answerOf(turn: TurnDescription, sample: SampleRecord, texts: TokenDecoder): Said {
   const [from, to] = [turn.promptTokens, turn.promptTokens + turn.generatedTokens];
-  const shown = sample.ids.slice(from, turn.isTruncated ? to : Math.max(from, to - 1));
+  const hasStopToken = !turn.isTruncated && turn.hasStopToken !== false;
+  const shown = sample.ids.slice(from, hasStopToken ? Math.max(from, to - 1) : to);
   return {
     author: 'generated',
     agent: turn.agentName,
