@@ -41,6 +41,11 @@ describe('settings of the loss that would train something that nobody means are 
       'divides a batch of "data.train_batch_size" 16 tasks into more parts than it has tasks. Lower it to 16 or less.',
     ],
     [
+      { useKlLoss: true, klLossCoef: 0 },
+      '"trainer_common.use_kl_loss" true (the options given in code) has no effect with "trainer_common.kl_loss_coef" 0',
+    ],
+    [{ overlongBuffer: { len: 8, penaltyFactor: 0 } }, 'because long answers cost nothing'],
+    [
       { totalTrainingSteps: 5, optim: { lrWarmupSteps: 5 } },
       'leaves no step of "trainer_common.total_training_steps" 5 at the full rate.',
     ],

@@ -3,6 +3,17 @@ import type { BackboneCapabilities } from '@agentjet/core';
 
 /** Lists what each backbone can do, for its registration and for the open backbone. */
 
+/** The settings of vLLM, which only `torch` starts. */
+export const vllmKeys = [
+  'rollout.gpu_memory_utilization',
+  'rollout.num_replicas',
+  'rollout.tensor_model_parallel_size',
+  'rollout.colocated',
+] as const;
+
+/** The settings of GPUs, for backbones without any on this machine. */
+export const gpuKeys = ['trainer_common.n_gpus_per_node', 'rollout.name', 'rollout.max_num_seqs', ...vllmKeys] as const;
+
 export const embeddedCapabilities: BackboneCapabilities = {
   takes: 'packs',
   repeatsSeed: true,

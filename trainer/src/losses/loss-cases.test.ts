@@ -97,6 +97,17 @@ it('adds KL and entropy to a slope as a policy loss has them, and reports the sa
 
 const closeTo = (value = Number.NaN): unknown => expect.closeTo(value, 4);
 
+it.each(['ppo', 'gspo'] as const)('%s trains no token whose ratio no float holds', (objective) => {
+  const lost = { ...randomTerms(5), advantages: new Float64Array(24).fill(-1) };
+  const behaviour = lost.logprobs.map((logprob, k) => (k < 4 ? logprob - 61 : logprob));
+  const found = createPolicySlope({ objective, clipLow: 9, clipHigh: 9, dualClip: 0 })({ ...lost, behaviour });
+  if (!('slopes' in found)) throw new TypeError('A policy slope reports its losses.');
+  expect(Array.from(found.slopes).map((slope) => Math.abs(slope))).toEqual([
+    ...Array<number>(4).fill(0),
+    ...Array<number>(20).fill(1),
+  ]);
+});
+
 it('takes terms that no row trains out of the sums of a row', () => {
   const terms = randomTerms(4);
   const without = { ...terms, weights: terms.weights.with(0, 0) };

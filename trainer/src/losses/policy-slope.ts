@@ -8,6 +8,9 @@ export type PolicyOptions = Pick<
   'objective' | 'clipLow' | 'clipHigh' | 'dualClip' | 'correction'
 >;
 
+/** A ratio that stops here has no slope: backbones that compute the loss themselves train no such token either. */
+const largestRatio = Math.exp(maxLogRatio);
+
 /** The loss of one term, its derivative by the term's logprob, and whether a limit took effect. */
 type TermSlope = { readonly loss: number; readonly slope: number; readonly clipped: boolean };
 
@@ -36,7 +39,10 @@ function termSlope(ratio: number, k: number, terms: SlopeTerms, options: PolicyO
   const { objective = 'ppo', clipLow, clipHigh } = options;
   const [advantage, logprob] = [terms.advantages[k] ?? 0, terms.logprobs[k] ?? 0];
   if (objective === 'reinforce') return { loss: -advantage * logprob, slope: -advantage, clipped: false };
-  if (objective !== 'cispo') return clippedPolicyLoss(ratio, advantage, options);
+  if (objective !== 'cispo') {
+    const found = clippedPolicyLoss(ratio, advantage, options);
+    return ratio < largestRatio ? found : { ...found, slope: 0 };
+  }
   const bounded = Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh);
   return { loss: -bounded * advantage * logprob, slope: -bounded * advantage, clipped: bounded !== ratio };
 }

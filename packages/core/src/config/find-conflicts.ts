@@ -157,17 +157,28 @@ function findCorrectionConflicts(
   return messages.map((message) => ({ code: 'conflict', message }));
 }
 
-/** Finds settings of the reward and of the aggregation that have no effect, or another one than their name says. */
+/** Finds settings of the reward, of the KL term and of the aggregation that have no effect, or another one than their name says. */
 function findShapeConflicts(
   { rollout, trainer_common: trainer }: CommonYaml,
   locate: (key: string) => string,
 ): readonly Problem[] {
   const { loss_agg_mode: aggregation, loss_scale_factor: length, overlong_buffer: overlong } = trainer;
+  const { use_kl_loss: kl, kl_loss_coef: klCoef } = trainer;
   const limit = rollout.max_response_length_in_one_turn;
   const messages = [
     ...(length !== null && aggregation !== 'seq-mean-token-sum-norm'
       ? [
           `"trainer_common.loss_scale_factor" ${length} (${locate('trainer_common.loss_scale_factor')}) has no effect with "trainer_common.loss_agg_mode" ${aggregation}. Remove it, or choose seq-mean-token-sum-norm.`,
+        ]
+      : []),
+    ...(kl && klCoef === 0
+      ? [
+          `"trainer_common.use_kl_loss" true (${locate('trainer_common.use_kl_loss')}) has no effect with "trainer_common.kl_loss_coef" 0 (${locate('trainer_common.kl_loss_coef')}). Raise the coefficient, or set use_kl_loss to false.`,
+        ]
+      : []),
+    ...(overlong.len > 0 && overlong.penalty_factor === 0
+      ? [
+          `"trainer_common.overlong_buffer.len" ${overlong.len} (${locate('trainer_common.overlong_buffer.len')}) has no effect with "trainer_common.overlong_buffer.penalty_factor" 0, because long answers cost nothing. Raise the factor, or set len to 0.`,
         ]
       : []),
     ...(overlong.len > limit

@@ -19,6 +19,8 @@ export type Entry = {
   readonly isFlat?: boolean;
   /** Keys of the section that may change when a run is resumed, because they do not change the result. */
   readonly freeOnResume?: readonly string[];
+  /** Keys of other sections that the entry does not read. A start says so if they are not the default. */
+  readonly ignores?: readonly string[];
   /** Keys of other sections that the entry supports only with these values. Any other value is refused. */
   readonly allows?: Readonly<Record<string, readonly unknown[]>>;
   /**

@@ -5,6 +5,7 @@ import {
   type CommonConfig,
   type ConfigComposition,
 } from '@agentjet/core';
+import { noticeIdleSettings } from './idle-settings.js';
 import { evaluatesAtAll } from '../schedule/read-plan.js';
 
 /**
@@ -78,6 +79,10 @@ function describeTeacher(
     return [
       `"teacher.base_url" is ${teacher.baseUrl}, and "teacher.model" is null, so no teacher is asked. Set teacher.model to the name of the model at this server, or remove teacher.base_url.`,
     ];
+  if (teacher.baseUrl === null && teacher.server !== 'vllm')
+    return [
+      `"teacher.server" is ${teacher.server}, and "teacher.base_url" is null, so the backbone would open ${teacher.model} on this machine. Set teacher.base_url to the address of the server, or remove teacher.server.`,
+    ];
   if (isNeeded && rollout.refillGroups > 0)
     return [
       `"rollout.refill_groups" is ${rollout.refillGroups}, and a teacher also trains groups whose rewards are all equal. Set it to 0.`,
@@ -108,12 +113,14 @@ function describeImitation({ trainerCommon }: CommonConfig, { name, loss }: Algo
 }
 
 /** Describes a setting that needs a teacher or the initial model, which swarms and runs of several policies lack. */
-function describeServedTeacher({ trainerCommon }: CommonConfig, { name, needsTeacher }: Algorithm): readonly string[] {
+function describeServedTeacher(config: CommonConfig, algorithm: Algorithm): readonly string[] {
+  const { name, needsTeacher } = algorithm;
+  const { trainerCommon } = config;
   if (trainerCommon.algorithm.useKlInReward)
     return [
       '"trainer_common.algorithm.use_kl_in_reward" is true, and neither a swarm nor a run of several policies opens the initial model a second time. Set it to false, or use "trainer_common.use_kl_loss".',
     ];
-  if (needsTeacher !== true) return [];
+  if (needsTeacher !== true) return describeTeacher(config, algorithm);
   return [
     `The algorithm "${name}" learns from a teacher, which neither a swarm nor a run of several policies has. Train one model in an ordinary run, or choose another "trainer_common.algorithm.adv_estimator".`,
   ];
@@ -123,6 +130,7 @@ function describeSettings(config: CommonConfig, { composition }: StartParts): re
   return [
     ...describePresets(config, composition.registrations),
     ...describePassN(config),
+    ...noticeIdleSettings(config, composition),
     ...noticeKl(config),
     ...noticeLengths(config),
   ];

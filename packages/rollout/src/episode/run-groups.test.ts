@@ -35,11 +35,13 @@ function open(workflow: WorkflowSource, options: Partial<GroupsOptions> = {}): A
 }
 
 describe('an answer', () => {
-  const ask = (sampling: SamplingOptions): WorkflowSource => async (_task, tuner) => {
-    const model = tuner.selectModel({ agentName: 'main' }, (tuned) => tuned);
-    await model.generate({ messages: [{ role: 'user', content: 'go' }], sampling });
-    return { reward: 1 };
-  };
+  const ask =
+    (sampling: SamplingOptions): WorkflowSource =>
+    async (_task, tuner) => {
+      const model = tuner.selectModel({ agentName: 'main' }, (tuned) => tuned);
+      await model.generate({ messages: [{ role: 'user', content: 'go' }], sampling });
+      return { reward: 1 };
+    };
 
   it.each([
     ['that a stop string ended counts as whole', { stop: ['Observation:'] }, {}],

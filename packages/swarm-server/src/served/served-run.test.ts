@@ -39,6 +39,16 @@ describe('the first lines of a served run', () => {
   });
 });
 
+it.each([
+  [
+    { optim: { lrSchedulerType: 'linear' } },
+    'trainer_common.optim.lr_scheduler_type is linear, which needs the number',
+  ],
+  [{ optim: { lrWarmupStepsRatio: 0.1 } }, 'trainer_common.optim.lr_warmup_steps_ratio is 0.1, which needs the number'],
+] as const)('refuses %j without a number of steps', async (trainerCommon, message) => {
+  await expect(open({ trainerCommon })).rejects.toThrow(message);
+});
+
 it('is refused before anything is written if its models do not fit together', async () => {
   const memory = { bytes: 2.5 * 2 ** 30, limitedBy: 'container' as const };
   await open({}, memory);

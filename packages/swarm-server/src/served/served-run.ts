@@ -199,10 +199,15 @@ function requireTrainable({ backbone, trainerCommon }: CommonConfig): void {
       'The backbone "debug" trains nothing. A swarm needs a backbone that trains, such as onnx or torch.',
     );
   const { optim, totalTrainingSteps } = trainerCommon;
-  if (optim.lrSchedulerType === 'constant' || totalTrainingSteps !== null) return;
+  if (totalTrainingSteps !== null) return;
+  const [key, value] =
+    optim.lrSchedulerType === 'constant'
+      ? ['lr_warmup_steps_ratio', optim.lrWarmupStepsRatio]
+      : ['lr_scheduler_type', optim.lrSchedulerType];
+  if (value === 0) return;
   throw new ConfigError(
     'wrong_value',
-    `trainer_common.optim.lr_scheduler_type is ${optim.lrSchedulerType}, which needs the number of steps, and neither a swarm nor a run of several policies can compute it. Set trainer_common.total_training_steps.`,
+    `trainer_common.optim.${key} is ${value}, which needs the number of steps, and neither a swarm nor a run of several policies can compute it. Set trainer_common.total_training_steps.`,
   );
 }
 

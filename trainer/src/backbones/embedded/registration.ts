@@ -1,5 +1,5 @@
-import { defineBackbone, setting, z } from '@agentjet/core';
-import { embeddedCapabilities } from '../capabilities.js';
+import { defineBackbone, setting, z, type CommonConfig } from '@agentjet/core';
+import { embeddedCapabilities, gpuKeys } from '../capabilities.js';
 
 /**
  * With `backbone: onnx` this process samples and trains on the CPU of this machine. No native code is loaded before the
@@ -21,6 +21,7 @@ export const onnx = defineBackbone({
     ),
   }),
   freeOnResume: ['num_threads'],
+  ignores: gpuKeys,
   capabilities: embeddedCapabilities,
   loadEstimate: async () => (await import('./estimate-need.js')).estimateEmbedded,
   async open({ numThreads, frozenWeights: ofFrozen }, { config, modelDir, optimizer, notice }) {
@@ -46,10 +47,11 @@ export const onnx = defineBackbone({
 });
 
 /** The first lines of a run with weights in int8. */
-function int8Notice(trains: boolean, { tisCap }: { readonly tisCap: number }): string {
+function int8Notice(trains: boolean, { tisCap, rolloutIsThreshold }: CommonConfig['trainerCommon']): string {
   const repeats = 'The weights are in int8 (onnx.frozen_weights), so results do not repeat to the last digit.';
   if (!trains) return repeats;
   const gap =
     'The sampler also rounds activations, and each step shows by how much its logprobs differ (logprob_gap_mean).';
-  return `${repeats} ${gap}${tisCap > 0 ? '' : ' trainer_common.tis_cap: 2 corrects the gradient for this difference.'}`;
+  const isCorrected = tisCap > 0 || rolloutIsThreshold > 0;
+  return `${repeats} ${gap}${isCorrected ? '' : ' trainer_common.tis_cap: 2 corrects the gradient for this difference.'}`;
 }

@@ -1,5 +1,5 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
-import { tinkerCapabilities } from '../capabilities.js';
+import { gpuKeys, tinkerCapabilities } from '../capabilities.js';
 import { profileNames, wires } from './profiles.js';
 
 /**
@@ -43,6 +43,7 @@ export const tinker = defineBackbone({
   }),
   freeOnResume: ['base_url', 'api_key', 'profile', 'wire', 'checkpoint', 'keep_state_every'],
   capabilities: tinkerCapabilities,
+  ignores: gpuKeys,
   readsWeights: false,
   loadEstimate: async () => {
     const { readModelShape } = await import('../needs/model-shape.js');

@@ -25,13 +25,7 @@ import { encodeRows } from './encode-rows.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import type { RemoteModel } from './remote-model.js';
 import { checkRows, toTargets, toTerms, type RowData } from './row-data.js';
-import {
-  checkBuiltInLoss,
-  coefficientsOf,
-  describeStep,
-  needsLogprobs,
-  type RowLogprobs,
-} from './step-terms.js';
+import { checkBuiltInLoss, coefficientsOf, describeStep, needsLogprobs, type RowLogprobs } from './step-terms.js';
 import { closedError, LostError } from './tinker-errors.js';
 import { createTinkerEngine, type Sampler } from './tinker-engine.js';
 import { Turns } from './turns.js';

@@ -1,5 +1,5 @@
 import { defineBackbone, setting, z, type SectionOf } from '@agentjet/core';
-import { verlCapabilities } from '../capabilities.js';
+import { verlCapabilities, vllmKeys } from '../capabilities.js';
 
 /** With `backbone: verl`, verl's workers train and sample on the nodes that Ray chooses. */
 
@@ -55,6 +55,7 @@ export const verl = defineBackbone({
   ],
   capabilities: verlCapabilities,
   loadEstimate: async () => (await import('./estimate-need.js')).estimateVerl,
+  ignores: vllmKeys,
   allows: { 'rollout.name': ['builtin'], 'lora.rank': [0] },
   async open(settings, parts) {
     const [{ createVerlBackbone }, { toVerlOptions }, { reportLines }] = await Promise.all([
