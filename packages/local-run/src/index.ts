@@ -11,6 +11,7 @@ export { openTrainingTable, readPlan, evaluatesAtAll } from './schedule/read-pla
 export { createScheduleSource, type GroupSource } from './schedule/schedule-source.js';
 export type { Selected } from './schedule/select-by-difficulty.js';
 export { loadCheckpoint, type TrainingRun, type TrainingRunOptions, withTrainingRun } from './training-run.js';
+export { noticeAdapterBase } from './training/adapter-base.js';
 export { withAutoSettings } from './training/auto-settings.js';
 export {
   checkKeepBest,

@@ -20,6 +20,7 @@ import {
   type PreparedModel,
   keepTemplate,
 } from '@agentjet/models';
+import { noticeAdapterBase } from './training/adapter-base.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
 import { watchSteps } from './training/watch-steps.js';
 import { openRecordedRun, type RecordedRunOptions } from './recorded/open-recorded-run.js';
@@ -176,8 +177,9 @@ type Open = Pick<ResumeOptions, 'onNotice' | 'composition' | 'modelDir'> & {
 };
 
 async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
-  const { onNotice, composition } = options;
+  const { onNotice, composition, modelDir } = options;
   const { experimentDir, experimentName } = config;
+  for (const message of noticeAdapterBase(config, modelDir)) onNotice(message);
   const folder = await createRunFolder({
     experimentDir,
     experimentName,

@@ -17,6 +17,7 @@ import {
   withAutoSettings,
   checkKeepBest,
   checkServedStart,
+  noticeAdapterBase,
   checkStopOnCollapse,
   openFolderAgain,
   recordChanges,
@@ -163,6 +164,7 @@ async function prepare(
     const onNotice = noticeOf(policy, loaded.length, options);
     if (summary !== undefined) onNotice(`model ${policy.config.model.path} (${summary})`);
     const runDir = known && (loaded.length === 1 ? known.dir : policyDir(known.dir, policy.name));
+    if (runDir === undefined) for (const message of noticeAdapterBase(policy.config, modelDir)) onNotice(message);
     const config = withAutoSettings(withPacks(policy.config, policy), {
       model: policy,
       composition: inputs.composition,
