@@ -157,6 +157,30 @@ describe('a teacher of the completions of vLLM', () => {
     });
   });
 
+  it('waits for a server that has answered before, as long as an outage may take', async () => {
+    const notices: string[] = [];
+    const onNotice = (message: string): void => void notices.push(message);
+    const options = { baseUrl: `${baseUrl}/v1`, apiKey: null, model: 'big', pauseMs: 1, onNotice };
+    const down = (count: number): number[] => Array.from({ length: count }, () => 503);
+    const patient = createVllmTeacher({ ...options, maxOutageMs: null });
+    statuses = down(9);
+    await expect(patient.scorePrompt(Int32Array.of(1, 2))).rejects.toThrow('did not answer in 8 attempts');
+    statuses = [];
+    await patient.scorePrompt(Int32Array.of(1, 2));
+    statuses = down(10);
+    expect(await scoresOf(patient, [sampleOf([1, 2, 3])])).toEqual([expected([1, 2, 3])]);
+    expect(notices).toEqual([expect.stringContaining('does not answer (status 503')]);
+    const hasty = createVllmTeacher({ ...options, maxOutageMs: 1 });
+    await hasty.scorePrompt(Int32Array.of(1, 2));
+    statuses = down(9);
+    await expect(hasty.scorePrompt(Int32Array.of(1, 2))).rejects.toThrow('did not answer in 8 attempts');
+  });
+
+  it('refuses an answer with fewer logprobs than tokens', async () => {
+    answerOf = () => ({ choices: [{ prompt_logprobs: [null, { 2: { logprob: -1 } }] }] });
+    await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toThrow('gave 2 prompt_logprobs for a row of 3');
+  });
+
   it.each([
     ['', 'gave NaN as the logprob of token 3'],
     [2, 'gave 2 as the logprob of token 3 at position 2 of a row of 3 tokens. A logprob is never above 0'],

@@ -13,6 +13,12 @@ export type VllmTeacherOptions = {
   readonly signal?: AbortSignal | undefined;
   /** The longest pause before the first repetition of a request. Each later pause may be twice as long. Default: 500 ms. */
   readonly pauseMs?: number;
+  /**
+   * How long a server that has answered before may be away, for example because it restarts. Null means without a limit.
+   * Default: as long as 8 attempts take.
+   */
+  readonly maxOutageMs?: number | null;
+  readonly onNotice?: (message: string) => void;
   /** The longest time that the server may take for one answer. Default: 5 minutes. */
   readonly silenceMs?: number;
 };
@@ -36,9 +42,10 @@ const longestSilenceMs = 300_000;
  */
 export function createVllmTeacher(options: VllmTeacherOptions): VllmTeacher {
   const closing = new AbortController();
+  const contact: Contact = { hasAnswered: false, isAway: false };
   const signals = [closing.signal, ...(options.signal ? [options.signal] : [])];
   const scorePrompt = async (ids: Int32Array): Promise<readonly PromptToken[]> =>
-    readPrompt(await ask(ids, options, signals), ids, options);
+    readPrompt(await ask(ids, options, { signals, contact }), ids, options);
   const teacher = createRowTeacher({
     name: options.model,
     scoreRow: async (ids) => (await scorePrompt(ids)).map(({ logprob }) => logprob),
@@ -47,29 +54,49 @@ export function createVllmTeacher(options: VllmTeacherOptions): VllmTeacher {
   return { ...teacher, scorePrompt };
 }
 
-async function ask(ids: Int32Array, options: VllmTeacherOptions, signals: readonly AbortSignal[]): Promise<unknown> {
+/** What is known about the server from all requests. */
+type Contact = { hasAnswered: boolean; isAway: boolean };
+
+async function ask(
+  ids: Int32Array,
+  options: VllmTeacherOptions,
+  { signals, contact }: { readonly signals: readonly AbortSignal[]; readonly contact: Contact },
+): Promise<unknown> {
   const { baseUrl, apiKey, model, pauseMs = 500, silenceMs = longestSilenceMs } = options;
   const url = `${baseUrl.replace(/\/+$/, '')}/completions`;
   const headers = { 'content-type': 'application/json', ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }) };
   const body = JSON.stringify({ model, prompt: [...ids], max_tokens: 1, temperature: 1, prompt_logprobs: 1 });
   const signal = AbortSignal.any([...signals]);
+  const startedAt = performance.now();
   for (let attempt = 1; ; attempt++) {
     const answer = await post(url, { headers, body, signal, silenceMs });
-    if (answer.isOk) return parseAnswer(answer.text, options);
+    if (answer.isOk) {
+      [contact.hasAnswered, contact.isAway] = [true, false];
+      return parseAnswer(answer.text, options);
+    }
     if (!answer.isBusy)
       throw new BackboneError(
         'teacher_refused',
         `The teacher ${model} at ${url} refused to score a row (${answer.what}).`,
       );
     const { askedMs, what } = answer;
-    if (attempt === mostAttempts || askedMs > longestRestMs)
+    const isOver = attempt >= mostAttempts && !mayBeAway(options, contact, performance.now() - startedAt);
+    if (isOver || askedMs > longestRestMs)
       throw new BackboneError(
         'unreachable',
         `The teacher ${model} at ${url} did not answer in ${countOf(attempt, 'attempt')} (last: ${what}${askedMs > longestRestMs ? `; it asks to wait for ${Math.round(askedMs / 60_000)} minutes` : ''}). Check teacher.base_url, and continue the run with --resume.`,
       );
+    if (attempt === mostAttempts && !contact.isAway) {
+      contact.isAway = true;
+      options.onNotice?.(`The teacher ${model} does not answer (${what}). The run waits for it (rollout.max_outage).`);
+    }
     const gapMs = gapAfter(attempt, { firstGapMs: pauseMs, longestGapMs }, Math.random());
     await wait(Math.max(askedMs, gapMs), undefined, { signal });
   }
+}
+
+function mayBeAway({ maxOutageMs = 0 }: VllmTeacherOptions, { hasAnswered }: Contact, forMs: number): boolean {
+  return hasAnswered && (maxOutageMs === null || forMs < maxOutageMs);
 }
 
 type Answer =

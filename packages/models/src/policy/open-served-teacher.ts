@@ -30,7 +30,8 @@ export async function openServedTeacher(
     onNotice(`A Tinker server does not say what its tokens are. ${model} must have the vocabulary of model.path.`);
     return await createTinkerTeacher({ baseUrl, apiKey, model });
   }
-  const served = createVllmTeacher({ baseUrl, apiKey, model, signal });
+  const maxOutageMs = rollout.maxOutage === null ? null : rollout.maxOutage * 1000;
+  const served = createVllmTeacher({ baseUrl, apiKey, model, signal, maxOutageMs, onNotice });
   try {
     const isCompared = await requireSameTokens(served, model, tokenizer);
     if (!isCompared)
