@@ -147,6 +147,14 @@ class PlanOptions:
     fused: torch.dtype | None = None
 
 
+def check_attention(kind: str, device: torch.device) -> None:
+    """Raises `bad_request` if the device has no such kernels."""
+    if kind == "flex" and device.type != "cuda":
+        raise WorkerError("bad_request", "torch.attention 'flex' needs a GPU, and this run computes on the CPU. Set torch.attention to 'auto'.")
+    if kind == "flash4" and not flash4_is_available():
+        raise WorkerError("bad_request", "torch.attention 'flash4' needs a GPU of compute capability 9 or 10, and the package flash-attn-4 in the worker's environment. Install it, or set torch.attention to 'auto'.")
+
+
 def build_plan(ends: np.ndarray, positions: np.ndarray, num_tokens: int, options: PlanOptions) -> AttentionPlan:
     """Returns the plan for one padded pack. `num_tokens` tokens are real; the rest is padding."""
     window = options.window if options.window is not None and int(positions.max()) >= options.window else None

@@ -29,20 +29,30 @@ Read = Callable[[], torch.Tensor]
 
 def start_masters(optimizer: Optimizer, config: WorkerConfig, dtype: torch.dtype) -> None:
     """Sets the masters before the first step of a new run. A resumed run restores its masters from the checkpoint."""
-    if config.master_start == "zero" or dtype != torch.bfloat16 or config.lora.rank > 0:
+    if config.master_start == "zero":
         return
+    if dtype != torch.bfloat16 or config.lora.rank > 0:
+        return _say_idle(config, f"the weights are in {str(dtype).removeprefix('torch.')}" if dtype != torch.bfloat16 else "an adapter begins with new weights")
     if isinstance(optimizer, RoundedAdamW):
         if config.master_start == "auto":
             return
         raise WorkerError("bad_request", f"master_start is {config.master_start!r}, but master_weights 'bfloat16' keeps no masters. Set torch.master_start to 'zero', or torch.master_weights to 'float32'.")
     stored = read_float32(Path(config.model_dir))
     draws = config.master_start == "dithered" and not stored
+    if config.master_start == "file" and not stored:
+        _say_idle(config, "the model has no weights in float32")
     if isinstance(optimizer, SplitAdamW):
         _start_halves(optimizer, stored, config.seed, draws)
     elif isinstance(optimizer, PlainAdamW) and draws:  # sharded masters already have the values of the file
         for name, parameter in optimizer.parameters.items():
             own = optimizer.own[name]
             own.copy_(own + 0 if own.numel() == 0 else _dithered(own, name, config.seed, _first_element(parameter)))
+
+
+def _say_idle(config: WorkerConfig, why: str) -> None:
+    """Says that a start that somebody chose has no effect."""
+    if config.master_start != "auto":
+        log.info("torch.master_start %r has no effect, because %s.", config.master_start, why)
 
 
 def _start_halves(optimizer: SplitAdamW, stored: dict[str, Read], seed: int, draws: bool) -> None:

@@ -16,7 +16,7 @@ from torch.distributed.fsdp import FSDPModule
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
-from .attention import LIBRARY_PLANS, AttentionPlan, PlanOptions, build_plan
+from .attention import LIBRARY_PLANS, AttentionPlan, PlanOptions, build_plan, check_attention
 from .config import WorkerConfig
 from .errors import WorkerError
 from .fp8 import check_fp8
@@ -78,6 +78,7 @@ class Trainer:
         self.placement = placement
         self.policy_version = 0
         check_fp8(config, placement.device, placement.dtype)
+        check_attention(config.attention, placement.device)
         self.policy = self._open(config.lora.rank > 0) if lm is None else self._fill(lm, rows) if rows is not None else self._wrap(lm, config.lora.rank > 0)
         self.reference: PolicyModel | None = None
         self.optimizer = self._create_optimizer()

@@ -11,6 +11,8 @@ import pytest
 import torch
 
 from ajet_torch import flash4
+from ajet_torch.attention import check_attention
+from ajet_torch.errors import WorkerError
 
 
 @pytest.fixture
@@ -54,3 +56,14 @@ def test_whole_packages_are_used(hopper: Path) -> None:
 def test_an_older_flash_attn_is_not_taken_for_it(hopper: Path) -> None:
     write(hopper, {"flash_attn/__init__.py": ""})
     assert not flash4.is_available()
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("flex", "'flex' needs a GPU, and this run computes on the CPU"), ("flash4", "'flash4' needs a GPU of compute capability 9 or 10")])
+def test_kernels_that_the_device_does_not_have_are_refused_by_name(kind: str, reason: str) -> None:
+    with pytest.raises(WorkerError, match=reason):
+        check_attention(kind, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("kind", ["auto", "dense", "rows"])
+def test_other_kernels_are_accepted_on_a_cpu(kind: str) -> None:
+    check_attention(kind, torch.device("cpu"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,3 +117,20 @@ def test_adapters_start_as_before_and_a_run_without_masters_refuses(tmp_path: Pa
     with pytest.raises(WorkerError, match="keeps no masters"):
         open_with(folder, "dithered", master_weights="bfloat16")
     open_with(tiny_folder(tmp_path / "float32", "llama"), "auto", master_weights="bfloat16")  # begins like any run
+
+
+@pytest.mark.parametrize(
+    ("start", "dtype", "options", "reason"),
+    [
+        ("dithered", torch.float32, {}, "the weights are in float32"),
+        ("file", torch.bfloat16, {}, "the model has no weights in float32"),
+        ("dithered", torch.bfloat16, {"lora": LoraConfig(rank=2)}, "an adapter begins with new weights"),
+    ],
+)
+def test_a_start_without_effect_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture, start: str, dtype: torch.dtype, options: dict[str, Any], reason: str) -> None:
+    folder = bfloat16_folder(tmp_path / "model")
+    with caplog.at_level(logging.INFO, logger="ajet_torch"):
+        for chosen in ("auto", start):
+            Trainer(WorkerConfig(model_dir=str(folder), device="cpu", master_start=chosen, **options), cpu_placement(dtype))
+    told = [record.getMessage() for record in caplog.records if "has no effect" in record.getMessage()]
+    assert told == [f"torch.master_start {start!r} has no effect, because {reason}."]
