@@ -30,7 +30,7 @@ describe('an adapter of another model', () => {
   it.each([
     ['a folder with other weights', tuned, own],
     ['another name of the hub', 'org/base', 'org/instruct'],
-  ])('is told: %s', (_, base, name) => {
+  ])('is reported: %s', (_, base, name) => {
     expect(noticesFor(base, { name, modelDir: own })).toEqual([
       expect.stringContaining(`was made for the model ${base}, and training begins with it on ${name}`),
     ]);
@@ -44,11 +44,11 @@ describe('an adapter of another model', () => {
     ['a folder that is gone', '/gone/model', own],
     ['a name of the hub, for a folder', 'org/base', own],
     ['no name', null, own],
-  ])('is not told for %s', (_, base, name) => {
+  ])('is not reported for %s', (_, base, name) => {
     expect(noticesFor(base, { name, modelDir: own })).toEqual([]);
   });
 
-  it('is not told without an adapter', () => {
+  it('needs no notice without one', () => {
     expect(noticeAdapterBase(createConfig(), own)).toEqual([]);
   });
 });
