@@ -75,7 +75,17 @@ const attachTimeoutMs = 3_600_000;
  * `worker_died`, `worker_hung`, `version_mismatch`.
  */
 export async function createTorchBackbone(options: TorchBackboneOptions): Promise<TorchBackbone> {
+  checkMasterStart(options);
   return options.attach === undefined ? await startLocally(options) : await attach(options, options.attach);
+}
+
+/** Throws BackboneError `bad_request` if the setting would have no effect. */
+function checkMasterStart({ masterStart = 'auto', lora }: TorchBackboneOptions): void {
+  if (lora === undefined || masterStart === 'auto' || masterStart === 'zero') return;
+  throw new BackboneError(
+    'bad_request',
+    `torch.master_start is ${masterStart}, which sets the masters of the model's own weights, but lora.rank ${lora.rank} trains an adapter (LoRA) in place of them. Set torch.master_start to auto, or lora.rank to 0.`,
+  );
 }
 
 async function startLocally(options: TorchBackboneOptions): Promise<TorchBackbone> {

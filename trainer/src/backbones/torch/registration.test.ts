@@ -4,6 +4,7 @@ import path from 'node:path';
 import { composeConfig } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { toWorkerNotice } from '../python-worker/worker-notice.js';
+import { createTorchBackbone } from './create-torch-backbone.js';
 import { toTorchOptions } from './options.js';
 import { torch } from './registration.js';
 import { adamOptions } from '../../testing/adam-options.js';
@@ -91,6 +92,13 @@ describe('what the GPU worker gets from the names of the YAML', () => {
     expect(options.optimizer.learningRate).toBe(0);
     for (const key of ['lora', 'python', 'token', 'attach']) expect(options).not.toHaveProperty(key);
   });
+});
+
+it.each(['file', 'dithered'] as const)('refuses to begin the masters of adapters as %s', async (masterStart) => {
+  const config = create({ lora: { rank: 8 }, torch: { masterStart } });
+  const opening = createTorchBackbone({ ...toTorchOptions(config.torch, { config, modelDir }), python: '/none' });
+  await expect(opening).rejects.toThrow(`torch.master_start is ${masterStart}, which sets the masters`);
+  await expect(opening).rejects.toThrow('Set torch.master_start to auto, or lora.rank to 0.');
 });
 
 it('the line for every node reaches the user', () => {

@@ -27,7 +27,7 @@ const section = z.strictObject({
   master_start: setting(
     z.enum(['auto', 'zero', 'file', 'dithered']),
     'auto',
-    'masters of bfloat16 weights at the start: auto: as file, if masters are kept in float32 | zero: the weights themselves | file: the values of a float32 file | dithered: as file, or drawn among the values that round to the weight if there is no such file',
+    'masters of bfloat16 weights at the start: auto: as file, if masters are kept in float32 | zero: the weights themselves | file: the values of a float32 file | dithered: as file, or drawn among the values that round to the weight if there is no such file. With lora: auto or zero',
   ),
   matmul: setting(
     z.enum(['plain', 'fp8']),

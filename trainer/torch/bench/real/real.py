@@ -201,6 +201,8 @@ def main() -> None:
     parser.add_argument("--commit", default="")
     parser.add_argument("--out", type=Path, default=Path("real.json"))
     args = parser.parse_args()
+    if args.lora:
+        args.master_start = "auto"  # adapters refuse the others
     if args.engine == "trl" and args.way not in ("float32", "bfloat16"):
         parser.error(f"--way {args.way} is a way of ajet. TRL runs float32 or bfloat16.")
     folder = args.folder or Path(tempfile.mkdtemp(prefix="real-"))
