@@ -48,9 +48,9 @@ export async function evaluateModel(
     );
   }
   const config = await withCheckpoint(given, checkpoint, notice);
-  const { policy, health, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
+  const { policy, health, samplesWide, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
-    const outcome = await withRollout(config, { inputs, policy, health, emit: onEvent }, (context) =>
+    const outcome = await withRollout(config, { inputs, policy, health, samplesWide, emit: onEvent }, (context) =>
       evaluatePhase(context, { step: 0, tasks, subject: subjectOf(config), signal }),
     );
     return outcome?.evaluation ?? null;

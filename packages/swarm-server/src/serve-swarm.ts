@@ -188,7 +188,7 @@ function toSwarmSettings(config: CommonConfig, samplesWide: boolean): SwarmSetti
       order: config.swarm.order,
     },
     numPlaces: rollout.numRepeat,
-    capacity: firstWorkers(rollout, samplesWide),
+    capacity: firstWorkers(rollout, { samplesWide }),
     tickMs: 500,
     leaseMs: 120_000,
     episodeTimeoutMs: 1000 * rollout.episodeTimeout + clientGraceMs,

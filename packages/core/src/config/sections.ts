@@ -363,10 +363,10 @@ export const rollout = z.strictObject({
 /** The number of episodes at the same time before a faster number has been measured. */
 const unmeasuredWorkers = { narrow: 64, wide: 128 } as const;
 
-/** Returns how many episodes run at the same time at first. `samplesWide` is the backbone's capability. */
+/** Returns how many episodes run at the same time at first. The second argument has the capabilities of the backbone. */
 export function firstWorkers(
   { maxEnvWorker }: { readonly maxEnvWorker: number | 'auto' },
-  samplesWide = false,
+  { samplesWide = false }: { readonly samplesWide?: boolean },
 ): number {
   return maxEnvWorker === 'auto' ? unmeasuredWorkers[samplesWide ? 'wide' : 'narrow'] : maxEnvWorker;
 }

@@ -56,7 +56,8 @@ export async function auditReward(config: CommonConfig, parts: AuditParts): Prom
   // Workflows run in this process, because the scripted models do.
   const local = { ...inputs, processes: undefined };
   const emit: JobListener = (event) => (event.type === 'notice' ? onEvent(event) : undefined);
-  return withRollout(config, { inputs: local, policy: unusedPolicy, emit }, async (context) => {
+  const samplesWide = inputs.backbone.capabilities?.samplesWide;
+  return withRollout(config, { inputs: local, policy: unusedPolicy, emit, samplesWide }, async (context) => {
     const audit = new Audit(context, { tasks: tasks.slice(0, wanted), expected, parts });
     return audit.run(startedAt, signal);
   });

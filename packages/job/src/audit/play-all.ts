@@ -1,5 +1,5 @@
 import { createScriptedModel, hasSpelling, type Line, type PlayOutcome, type Play, type Played } from '@agentjet/audit';
-import { createRandom, cutText, deriveSeed, firstWorkers, type ChatRequest, type Task } from '@agentjet/core';
+import { createRandom, cutText, deriveSeed, type ChatRequest, type Task } from '@agentjet/core';
 import { runPhase, type RolloutContext } from '@agentjet/local-run';
 import { isAgentsFailure, runEpisode, samplingDefaults, type Episode, type Policy } from '@agentjet/rollout';
 
@@ -49,7 +49,7 @@ export async function playAll(
       step: 0,
       tasks,
       numRepeat: plays.length * repeats,
-      maxParallel: firstWorkers(config.rollout),
+      maxParallel: context.workers.now,
       sampling: samplingDefaults(config),
       timeoutMs: config.rollout.episodeTimeout * 1000,
       seed,

@@ -53,7 +53,10 @@ export async function probeModel(config: CommonConfig, parts: ProbeParts): Promi
   const tallyAt = (temperature: number) => new ProbeTally(temperature, rules);
   const [own, ...others] = temperatures;
   const tallies = [tallyAt(own), ...others.map(tallyAt)] as const;
-  const { policy, health, modelDir, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
+  const { policy, health, samplesWide, modelDir, close } = await openUntrainedPolicy(config, inputs, {
+    emit: onEvent,
+    signal,
+  });
   try {
     const request =
       modelDir === undefined
@@ -66,7 +69,7 @@ export async function probeModel(config: CommonConfig, parts: ProbeParts): Promi
           });
     const budgetOf = (phases: readonly TimedPhase[]): number =>
       stepsOfTime * secondsOf(forecastStep({ config, request, lengths: tallies[0].lengths(), phases, available }));
-    const phases = await withRollout(config, { inputs, policy, health, emit: onEvent }, (context) =>
+    const phases = await withRollout(config, { inputs, policy, health, samplesWide, emit: onEvent }, (context) =>
       sampleRounds(context, {
         plan,
         tasks,

@@ -1,4 +1,4 @@
-import { deriveSeed, firstWorkers, type Task } from '@agentjet/core';
+import { deriveSeed, type Task } from '@agentjet/core';
 import { nextRound, type ProbePlan, type Round } from '@agentjet/probe';
 import { runPhase, type RolloutContext } from '@agentjet/local-run';
 import { samplingDefaults } from '@agentjet/rollout';
@@ -67,7 +67,7 @@ async function samplePhase(
       step: number,
       tasks: tasks.slice(round.firstTask, round.endTask),
       numRepeat,
-      maxParallel: firstWorkers(rollout),
+      maxParallel: context.workers.now,
       sampling: { ...samplingDefaults(config), temperature },
       requestSampling: rollout.requestSampling,
       timeoutMs: rollout.episodeTimeout * 1000,

@@ -31,7 +31,7 @@ export class WorkerCount {
   #numBatches = 0;
 
   constructor({ maxEnvWorker, samplesWide }: WorkerOptions) {
-    this.#now = firstWorkers({ maxEnvWorker }, samplesWide);
+    this.#now = firstWorkers({ maxEnvWorker }, { samplesWide });
     this.#isOpen = maxEnvWorker === 'auto' && samplesWide;
     this.workers = new Semaphore(this.#now);
   }

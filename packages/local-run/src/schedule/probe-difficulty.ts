@@ -30,7 +30,12 @@ export async function probeDifficulty(config: CommonConfig, table: TaskTable, pa
       cacheFile: path.join(config.experimentDir, config.experimentName, 'task-probe.jsonl'),
       shapedBy: await describeShape(config, parts),
       probe: async (tasks) => opened.run(tasks),
-      chunk: 4 * Math.max(1, Math.ceil(firstWorkers(config.rollout) / difficulty.samples)),
+      chunk:
+        4 *
+        Math.max(
+          1,
+          Math.ceil(firstWorkers(config.rollout, parts.inputs.backbone.capabilities ?? {}) / difficulty.samples),
+        ),
       onProgress: (done, total) =>
         notice(`probing tasks, ${difficulty.samples} episodes each: ${done} of ${total} tasks are done`),
     });
@@ -81,8 +86,8 @@ function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
     async run(tasks: readonly Task[]): Promise<readonly ProbeOutcome[]> {
       opening ??= openUntrainedPolicy(config, inputs, { emit, signal });
       const kept = { ...inputs, environment: keptOpen(inputs.environment) };
-      const { policy, health } = await opening;
-      const opened = { inputs: kept, policy, health, emit: quiet };
+      const { policy, health, samplesWide } = await opening;
+      const opened = { inputs: kept, policy, health, samplesWide, emit: quiet };
       return withRollout(config, opened, (context) => runProbe(context, tasks, signal));
     },
     async close(): Promise<void> {
@@ -109,7 +114,7 @@ async function runProbe(
     step: 0,
     tasks,
     numRepeat: taskReader.difficulty.samples,
-    maxParallel: firstWorkers(rollout),
+    maxParallel: context.workers.now,
     sampling: samplingDefaults(context.config),
     requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,

@@ -53,6 +53,8 @@ export type UntrainedPolicy = {
   readonly policy: Policy;
   /** Undefined for an endpoint, because it may come back. */
   readonly health: EngineHealth | undefined;
+  /** The capability of the backbone. False for an endpoint. */
+  readonly samplesWide: boolean;
   /** Undefined if the model is at an endpoint. */
   readonly modelDir: string | undefined;
   close(): Promise<void>;
@@ -69,6 +71,7 @@ export async function openUntrainedPolicy(
     return {
       policy: await openEndpointPolicy(config, baseUrl),
       health: undefined,
+      samplesWide: false,
       modelDir: undefined,
       close: () => Promise.resolve(),
     };
@@ -88,7 +91,13 @@ export async function openUntrainedPolicy(
     const backbone = await openBackbone(inputs.backbone, opened, { emit, modelDir, signal });
     const health = watchEngine(backbone);
     const policy = toEnginePolicy(config, { engine: health.engine, chatTokenizer });
-    return { policy, health, modelDir: whole?.isCopy === true ? path : modelDir, close: () => backbone.close() };
+    return {
+      policy,
+      health,
+      samplesWide: backbone.capabilities.samplesWide === true,
+      modelDir: whole?.isCopy === true ? path : modelDir,
+      close: () => backbone.close(),
+    };
   } finally {
     await whole?.close(); // removes a merged copy, which the engine has read
   }

@@ -1,4 +1,4 @@
-import { firstWorkers, type CommonConfig, type NeedRequest } from '@agentjet/core';
+import { firstWorkers, type BackboneCapabilities, type CommonConfig, type NeedRequest } from '@agentjet/core';
 
 /** The largest work that the configuration allows, in tokens. */
 export type Workload = {
@@ -31,8 +31,12 @@ export type Workload = {
  */
 const usualShare = 0.6;
 
-/** `contextLength` is the context length of the model. */
-export function readWorkload(request: WorkloadRequest, contextLength: number): Workload {
+/** `contextLength` is the context length of the model. `capabilities` are those of the backbone. */
+export function readWorkload(
+  request: WorkloadRequest,
+  contextLength: number,
+  capabilities: Pick<BackboneCapabilities, 'samplesWide'> = {},
+): Workload {
   const { data, rollout, trainerCommon } = request.config;
   const { longest, usual, prompt, answer } = readLengths(request, contextLength);
   const episodes = data.trainBatchSize * rollout.numRepeat;
@@ -48,7 +52,7 @@ export function readWorkload(request: WorkloadRequest, contextLength: number): W
     stepTokens,
     answerShare: (episodes * (usual - prompt)) / stepTokens,
     episodes,
-    episodesAtOnce: Math.min(episodes, firstWorkers(rollout)),
+    episodesAtOnce: Math.min(episodes, firstWorkers(rollout, capabilities)),
     answerTokens: answer,
   };
 }

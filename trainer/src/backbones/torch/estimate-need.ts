@@ -1,4 +1,5 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
+import { torchCapabilities } from '../capabilities.js';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
 import { stepSeconds } from '../needs/step-seconds.js';
@@ -99,7 +100,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   refuseClass(request.model);
   const settings: TorchSettings = { ...defaults, ...request.section };
   const shape = readModelShape(request.model);
-  const workload = readWorkload(request, shape.contextLength);
+  const workload = readWorkload(request, shape.contextLength, torchCapabilities);
   const gpus = request.gpus && trainersGpus(request.config.rollout, request.gpus);
   const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
   const sampler = vllmParts(shape, request.config.rollout, workload);

@@ -28,13 +28,13 @@ const shapes = { nano: qwen(96, 4, 4, 256, 640), '0.5B': qwen(896, 24, 14, 4864)
 function request(
   model: keyof typeof shapes,
   given: Partial<NeedRequest> = {},
-  config: { readonly trainerCommon?: object } = {},
+  config: { readonly trainerCommon?: object; readonly rollout?: object } = {},
 ): NeedRequest {
   return {
     config: composition.create({
       ...config,
       data: { trainBatchSize: 16, maxPromptLength: 384, maxResponseLength: 256 },
-      rollout: { numRepeat: 8 },
+      rollout: { numRepeat: 8, ...config.rollout },
     }),
     section: {},
     model: shapes[model],
@@ -114,4 +114,14 @@ it.each([null, h200])('counts memory and time of a teacher on %o', (gpus) => {
   expect(bytes).toBeGreaterThan((gpus === null ? 8 : 6) * 1.5e9); // masters, and the sampler's copy
   expect(sumParts(taught?.parts ?? []) - sumParts(alone?.parts ?? [])).toBeCloseTo(bytes, -3);
   expect(taught?.stepSeconds).toBeGreaterThan(1.2 * (alone?.stepSeconds ?? Infinity));
+});
+
+it.each([
+  ['torch', estimateTorch],
+  ['verl', estimateVerl],
+])('of %s assumes that as many episodes run at the same time as in the first step', (_name, estimate) => {
+  const secondsOf = (rollout: object): number =>
+    estimate(request('0.5B', { gpus: null }, { rollout })).stepSeconds ?? 0;
+  expect(secondsOf({})).toBe(secondsOf({ maxEnvWorker: 128 }));
+  expect(secondsOf({})).toBeLessThan(secondsOf({ maxEnvWorker: 64 }));
 });

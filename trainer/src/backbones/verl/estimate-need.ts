@@ -1,4 +1,5 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
+import { verlCapabilities } from '../capabilities.js';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
 import { stepSeconds } from '../needs/step-seconds.js';
@@ -58,7 +59,7 @@ export function estimateVerl(request: NeedRequest): ResourceNeed {
   refuseClass(request.model); // verl uses the sampler of the torch worker
   const settings: VerlSettings = { ...defaults, ...request.section };
   const shape = readModelShape(request.model);
-  const workload = readWorkload(request, shape.contextLength);
+  const workload = readWorkload(request, shape.contextLength, verlCapabilities);
   const placement = placeWorkers(settings, request);
   const teacher = teacherParts(request, estimateVerl);
   const parts = (tokens: number): readonly MemoryPart[] => [
