@@ -6,7 +6,7 @@ export const leastCut = 0.05;
 export const leastAnswers = 20;
 /** Below this success, a model hardly solves any task. */
 export const lowestSuccess = 0.1;
-/** A model has collapsed if its success is below this share of its best success. */
-export const collapsedShare = 0.5;
+/** A model has collapsed if its success is below half of its best success. */
+export const hasCollapsed = (success: number, best: number): boolean => success < 0.5 * best;
 /** From this success on, a model has learned its tasks. */
 export const learnedSuccess = 0.9;

@@ -26,10 +26,8 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
   const { modelSummary } = run;
   const about = { model: config.model.path, ...(modelSummary === undefined ? {} : { modelSummary }) };
   emit({ type: 'run_started', runDir: folder.dir, ...about, plan: toPlan(run, source) });
-  const steps = new StepObserver(emit, {
-    totalSteps: source.totalSteps,
-    maxEmptySteps: config.trainerCommon.maxEmptySteps,
-  });
+  const { totalSteps } = source;
+  const steps = new StepObserver(emit, { totalSteps, trainerCommon: config.trainerCommon });
   const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
   const outcome = await makeSteps({ run, source, evaluations }, steps);
   await run.recorded?.noteOutcome(outcome);

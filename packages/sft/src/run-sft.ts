@@ -29,7 +29,7 @@ export async function runSft(
   } as const;
   const about = { model: config.model.path, ...(modelSummary === undefined ? {} : { modelSummary }) };
   emit({ type: 'run_started', runDir: folder.dir, ...about, plan });
-  const steps = new StepObserver(emit, { totalSteps: order.totalSteps, maxEmptySteps: null });
+  const steps = new StepObserver(emit, { totalSteps: order.totalSteps });
   const heldOut = createHeldOut(run, examples.heldOut);
   const before = config.trainerCommon.valBeforeTrain ? await heldOut.lossAt(0) : null;
   const isAuto = config.sft.epochs === 'auto' && examples.heldOut.length > 0;

@@ -1,5 +1,6 @@
+import type { CommonConfig } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import { collapsedShare } from '../limits.js';
+import { hasCollapsed } from '../limits.js';
 import type { Rule, RunRecords } from '../rule.js';
 import { stepsKept } from '../rule.js';
 import { meanSuccess, nameSteps } from '../sums.js';
@@ -27,20 +28,35 @@ export function collapseOf(records: RunRecords): string | undefined {
   const best = highest(measured);
   const last = measured.slice(-2);
   if (entropy === undefined || best === undefined || last.length < 2) return undefined;
-  const limit = collapsedShare * successOf(best);
-  if (!last.every((line) => line.step > best.step && successOf(line) < limit)) return undefined;
+  if (!last.every((line) => line.step > best.step && hasCollapsed(successOf(line), successOf(best)))) return undefined;
   const rates = last.map((line) => successOf(line).toFixed(3)).join(' and ');
-  return `The model has collapsed: success was ${rates} in the last two evaluations, after ${successOf(best).toFixed(3)} at step ${best.step}, and ${entropy}. ${remedy(records, best.step)}`;
+  return `The model has collapsed: success was ${rates} in the last two evaluations, after ${successOf(best).toFixed(3)} at step ${best.step}, and ${entropy}. ${remedy(records.config, best.step)}`;
 }
 
 /** The collapse that the training's own episodes show, for runs with few evaluations. */
 function collapseInTraining(records: RunRecords): string | undefined {
-  const { steps, bestSuccess = 0 } = records;
+  const { config, steps, bestSuccess } = records;
   const entropy = entropyLost(records);
   if (entropy === undefined || steps.length < stepsKept) return undefined;
+  return collapseInSteps(config, { steps, bestSuccess, sign: entropy });
+}
+
+type Config = { readonly trainerCommon: Pick<CommonConfig['trainerCommon'], 'optim' | 'useKlLoss'> };
+
+type LateSteps = {
+  /** Steps in a row, oldest first. */
+  readonly steps: readonly MetricsRecord[];
+  /** The best success in training before. Default: 0. */
+  readonly bestSuccess: number | undefined;
+  /** What shows that the model has also lost its variety, as a clause. */
+  readonly sign: string;
+};
+
+/** Describes the collapse that these steps show. Undefined if the model has kept enough of its success. */
+export function collapseInSteps(config: Config, { steps, bestSuccess = 0, sign }: LateSteps): string | undefined {
   const success = meanSuccess(steps);
-  if (success >= collapsedShare * bestSuccess) return undefined;
-  return `The model has collapsed: success in training is ${success.toFixed(3)} over ${nameSteps(steps)}, after ${bestSuccess.toFixed(3)} before, and ${entropy}. ${remedy(records)}`;
+  if (!hasCollapsed(success, bestSuccess)) return undefined;
+  return `The model has collapsed: success in training is ${success.toFixed(3)} over ${nameSteps(steps)}, after ${bestSuccess.toFixed(3)} before, and ${sign}. ${remedy(config)}`;
 }
 
 function entropyLost({ trained }: RunRecords): string | undefined {
@@ -58,5 +74,5 @@ function highest(lines: readonly MetricsRecord[]): MetricsRecord | undefined {
   );
 }
 
-const remedy = ({ config: { trainerCommon } }: RunRecords, bestStep?: number): string =>
+const remedy = ({ trainerCommon }: Config, bestStep?: number): string =>
   cureOfCollapse({ rate: trainerCommon.optim.lr, usesKl: trainerCommon.useKlLoss }, bestStep);

@@ -1,11 +1,14 @@
+import { createConfig } from '@agentjet/inputs/testing';
 import { describe, expect, it } from 'vitest';
 import { EmptySteps } from './empty-steps.js';
 
+const open = (maxEmptySteps: number | null, repair = ''): EmptySteps =>
+  new EmptySteps({ trainerCommon: { ...createConfig().trainerCommon, maxEmptySteps }, repair });
 const empty = { step: 7, trained_tokens: 0, policy_version: 0, episodes: 4, failed_episodes: 4 };
 
 describe('EmptySteps', () => {
   it('fails with the last step that the limit allows, until it is reset', () => {
-    const steps = new EmptySteps(2, 'Repair it.');
+    const steps = open(2, 'Repair it.');
     steps.note(empty);
     expect(() => steps.check()).not.toThrow();
     steps.note({ ...empty, step: 8 });
@@ -16,7 +19,7 @@ describe('EmptySteps', () => {
   });
 
   it('counts from the beginning after a step that trained something', () => {
-    const steps = new EmptySteps(2, '');
+    const steps = open(2);
     for (const trained of [0, 5, 0]) steps.note({ ...empty, trained_tokens: trained });
     expect(() => steps.check()).not.toThrow();
   });
@@ -31,29 +34,29 @@ describe('EmptySteps', () => {
     [{ stale_episodes: 3 }, 'trained nothing: 3 episodes were too old. Do.'],
     [{}, 'trained nothing: no token had an advantage. Do.'],
   ])('names the reason of a step with %j', (metrics, message) => {
-    const steps = new EmptySteps(1, 'Do.');
+    const steps = open(1, 'Do.');
     steps.note({ ...empty, failed_episodes: 0, ...metrics });
     expect(() => steps.check()).toThrow(message);
   });
 
   it('says that the updates have ruined a policy that succeeded before', () => {
-    const steps = new EmptySteps(1, 'Do.');
+    const steps = open(1, 'Do.');
     const failing = { ...empty, failed_episodes: 0, groups_skipped: 2, policy_version: 2, success_rate: 0 };
     steps.note({ ...failing, trained_tokens: 9, success_rate: 0.75 });
     steps.note(failing);
     expect(() => steps.check()).toThrow(
-      'same reward. No episode succeeds any more, and 0.75 of a step succeeded before, so the updates have ruined the policy. Begin again with a lower trainer_common.optim.lr. Do.',
+      /same reward\. The model has collapsed: success in training is 0\.000 over step 7, after 0\.750 before, and nothing is left to train\. Begin again with a lower trainer_common\.optim\.lr \(now auto\).* Do\.$/,
     );
   });
 
   it('says nothing about updates if no episode ever succeeded', () => {
-    const steps = new EmptySteps(1, 'Do.');
+    const steps = open(1, 'Do.');
     steps.note({ ...empty, failed_episodes: 0, groups_skipped: 2, policy_version: 2, success_rate: 0 });
     expect(() => steps.check()).toThrow('same reward. Do.');
   });
 
   it('has no limit if it is null', () => {
-    const steps = new EmptySteps(null, '');
+    const steps = open(null);
     for (let step = 0; step < 9; step++) steps.note(empty);
     expect(() => steps.check()).not.toThrow();
   });

@@ -1,36 +1,53 @@
-import { WorkflowError } from '@agentjet/core';
+import { WorkflowError, type CommonConfig } from '@agentjet/core';
+import { collapseInSteps } from '@agentjet/diagnose';
 import type { MetricsRecord } from '@agentjet/run-folder';
 
-/** Counts steps in a row that trained nothing. */
+export type EmptyStepsOptions = {
+  readonly trainerCommon: Pick<CommonConfig['trainerCommon'], 'maxEmptySteps' | 'optim' | 'useKlLoss'>;
+  /** The advice for the user. */
+  readonly repair: string;
+};
+
+/** Ends a run after `max_empty_steps` steps in a row that trained nothing. Null means no limit. */
 export class EmptySteps {
-  readonly #most: number | null;
-  readonly #repair: string;
-  #count = 0;
-  #last: MetricsRecord | undefined;
+  readonly #options: EmptyStepsOptions;
+  #inRow: readonly MetricsRecord[] = [];
   #bestSuccess = 0;
 
-  /** After `most` such steps, the run ends. Null means no limit. `repair` is the advice for the user. */
-  constructor(most: number | null, repair: string) {
-    this.#most = most;
-    this.#repair = repair;
+  constructor(options: EmptyStepsOptions) {
+    this.#options = options;
   }
 
   /** Starts counting from 0, because the user has started the training again. */
   reset(): void {
-    this.#count = 0;
+    this.#inRow = [];
   }
 
   note(metrics: MetricsRecord): void {
-    this.#count = isEmpty(metrics) ? this.#count + 1 : 0;
-    this.#last = metrics;
+    if (this.#options.trainerCommon.maxEmptySteps === null) return;
+    this.#inRow = isEmpty(metrics) ? [...this.#inRow, metrics] : [];
     this.#bestSuccess = Math.max(this.#bestSuccess, metrics.success_rate ?? 0);
   }
 
   /** Throws WorkflowError `nothing_trained` if the limit is reached. */
   check(): void {
-    const last = this.#last;
-    if (last !== undefined && this.#most !== null && this.#count >= this.#most)
-      throw nothingTrained(this.#count, last, { repair: this.#repair, bestSuccess: this.#bestSuccess });
+    const { trainerCommon, repair } = this.#options;
+    const last = this.#inRow.at(-1);
+    if (last === undefined || this.#inRow.length < (trainerCommon.maxEmptySteps ?? Infinity)) return;
+    const causes = [`${describeCause(last)}.`, this.#describeCollapse(last), repair].filter(
+      (each) => each !== undefined,
+    );
+    throw new WorkflowError(
+      'nothing_trained',
+      `${this.#inRow.length} steps in a row, up to step ${last.step}, trained nothing: ${causes.join(' ')}`,
+    );
+  }
+
+  /** Undefined if no update can have ruined the model. */
+  #describeCollapse({ policy_version: updates = 0, failed_episodes: failed = 0, episodes = 0 }: MetricsRecord) {
+    if (updates === 0 || failed === episodes) return undefined;
+    const late = { steps: this.#inRow, bestSuccess: this.#bestSuccess, sign: 'nothing is left to train' };
+    return collapseInSteps(this.#options, late);
   }
 }
 
@@ -47,34 +64,16 @@ function isEmpty({
   return trained === 0 && !isSure;
 }
 
-function nothingTrained(
-  numSteps: number,
-  last: MetricsRecord,
-  { repair, bestSuccess }: { readonly repair: string; readonly bestSuccess: number },
-): WorkflowError {
-  const { step, failed_episodes: failed = 0, episodes = 0 } = last;
-  const why =
-    failed === episodes
-      ? `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`
-      : describeLeftOut(last);
-  const { policy_version: updates = 0, success_rate: success = 0 } = last;
-  const hasCollapsed = failed < episodes && updates > 0 && success === 0 && bestSuccess > 0;
-  const collapse = hasCollapsed
-    ? ` No episode succeeds any more, and ${bestSuccess.toFixed(2)} of a step succeeded before, so the updates have ruined the policy. Begin again with a lower trainer_common.optim.lr.`
-    : '';
-  return new WorkflowError(
-    'nothing_trained',
-    `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}.${collapse} ${repair}`,
-  );
-}
-
 /** Returns what kept the last step from training. Several reasons may apply to different tasks. */
-function describeLeftOut({
+function describeCause({
+  failed_episodes: failed = 0,
+  episodes = 0,
   groups_skipped: equal = 0,
   masked_episodes: cut = 0,
   dropped_episodes: long = 0,
   stale_episodes: stale = 0,
 }: MetricsRecord): string {
+  if (failed === episodes) return `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`;
   const reasons = [
     ...(equal > 0 ? ['the episodes of each task all got the same reward'] : []),
     ...(cut > 0

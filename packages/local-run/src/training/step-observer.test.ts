@@ -1,9 +1,11 @@
 import type { MetricsRecord } from '@agentjet/run-folder';
+import { createConfig } from '@agentjet/inputs/testing';
 import { expect, it } from 'vitest';
 import { StepObserver } from './step-observer.js';
 
 function createObserver() {
-  const { observer } = new StepObserver(() => undefined, { totalSteps: 60, maxEmptySteps: 3 });
+  const trainerCommon = { ...createConfig().trainerCommon, maxEmptySteps: 3 };
+  const { observer } = new StepObserver(() => undefined, { totalSteps: 60, trainerCommon });
   return (step: number, more: Partial<MetricsRecord>): void =>
     observer.onStep?.({ step, policy_version: 0, episodes: 128, failed_episodes: 0, trained_tokens: 0, ...more });
 }

@@ -1,12 +1,12 @@
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { TrainObserver } from '@agentjet/run';
 import type { JobListener } from '@agentjet/records';
-import { EmptySteps } from './empty-steps.js';
+import { EmptySteps, type EmptyStepsOptions } from './empty-steps.js';
 
 type StepLimits = {
   readonly totalSteps: number;
-  /** The run ends after this number of consecutive steps that trained nothing. Null means no limit. */
-  readonly maxEmptySteps: number | null;
+  /** Has the limit of steps in a row that trained nothing. Default: no limit. */
+  readonly trainerCommon?: EmptyStepsOptions['trainerCommon'];
 };
 
 /** Passes the events of the training loop to the listener, and adds up the time of each part. */
@@ -15,12 +15,12 @@ export class StepObserver {
   secondsTraining = 0;
   readonly #emit: JobListener;
   readonly #totalSteps: number;
-  readonly #empty: EmptySteps;
+  readonly #empty: EmptySteps | undefined;
 
-  constructor(emit: JobListener, { totalSteps, maxEmptySteps }: StepLimits) {
+  constructor(emit: JobListener, { totalSteps, trainerCommon }: StepLimits) {
     this.#emit = emit;
     this.#totalSteps = totalSteps;
-    this.#empty = new EmptySteps(maxEmptySteps, repair);
+    if (trainerCommon !== undefined) this.#empty = new EmptySteps({ trainerCommon, repair });
   }
 
   readonly observer: TrainObserver = {
@@ -35,8 +35,8 @@ export class StepObserver {
     this.secondsTraining += training;
     this.#emit({ type: 'phase_finished', phase: 'train', step, seconds: training });
     this.#emit({ type: 'step_finished', step, totalSteps: this.#totalSteps, metrics });
-    this.#empty.note(metrics);
-    this.#empty.check();
+    this.#empty?.note(metrics);
+    this.#empty?.check();
   }
 }
 

@@ -65,7 +65,7 @@ export class ModelTrainer implements TrainerPort {
     this.#emit = (event) => void (event.type === 'notice' && onNotice?.(event.message));
     this.#watched = watchSteps(this.#emit, { config });
     this.#first = new FirstEvaluation(folder, config);
-    this.#empty = new EmptySteps(config.trainerCommon.maxEmptySteps, repair);
+    this.#empty = new EmptySteps({ trainerCommon: config.trainerCommon, repair });
     this.#steps = new StepMaker({ weights, folder, open: (manifest) => this.#open(manifest), onRefused: 'skip' });
   }
 

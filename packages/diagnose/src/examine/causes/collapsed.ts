@@ -1,5 +1,5 @@
 import { wilsonInterval, type Rate } from '@agentjet/core/success';
-import { collapsedShare } from '../../limits.js';
+import { hasCollapsed } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import type { ExaminedRun } from '../examined-run.js';
 import { changeBetween, rises } from '../figures/change.js';
@@ -37,7 +37,7 @@ export const collapsed: Cause = {
       const best = levels.toSorted((left, right) => right.low - left.low)[0];
       const last = levels.at(-1);
       if (last === undefined || best === undefined || best.step >= last.step) continue;
-      if (last.rate >= collapsedShare * best.rate || last.high >= best.low) continue;
+      if (!hasCollapsed(last.rate, best.rate) || last.high >= best.low) continue;
       const { entropy } = run.figures;
       const spread =
         entropy === undefined
@@ -93,7 +93,7 @@ function joinTrained(levels: readonly Trained[]): readonly Level[] {
     .slice(1)
     .map((_, at) => [join(levels.slice(0, at + 1)), join(levels.slice(at + 1))] as const)
     // A single stretch may have drawn easy tasks, so nearly everything must be lost after it.
-    .filter(([before, after], at) => at > 0 || after.rate < (collapsedShare / 2) * before.rate);
+    .filter(([before, after], at) => at > 0 || hasCollapsed(after.rate, before.rate / 2));
   const deepest = cuts.toSorted((left, right) => gapOf(right) - gapOf(left))[0];
   return deepest === undefined || gapOf(deepest) < leastGap ? endJoined(levels) : deepest;
 }
@@ -105,7 +105,7 @@ const gapOf = ([before, after]: readonly [Level, Level]): number => before.low -
 /** If success stayed low for several stretches at the end, they are one level. */
 function endJoined(levels: readonly Trained[]): readonly Level[] {
   const best = levels.toSorted((left, right) => right.low - left.low)[0]?.rate ?? 0;
-  const low = levels.findLastIndex(({ rate }) => rate >= collapsedShare * best) + 1;
+  const low = levels.findLastIndex(({ rate }) => !hasCollapsed(rate, best)) + 1;
   return levels.length - low < 2 ? levels : [...levels.slice(0, low), join(levels.slice(low))];
 }
 

@@ -1,5 +1,5 @@
 import { findLoss, formatChange, formatRate, type MeasuredRate, type TaskScore } from '@agentjet/core/success';
-import { collapsedShare } from '../../limits.js';
+import { hasCollapsed } from '../../limits.js';
 import type { Cause } from '../cause.js';
 import { groupEpisodes } from '../episode-sets.js';
 import type { ExaminedRun } from '../examined-run.js';
@@ -16,7 +16,7 @@ export const lostPart: Cause = {
     const loss = areShares(run.evaluations) ? findLoss(evaluatedRates(run), (step) => scoresAt(run, step)) : undefined;
     if (loss === undefined) return undefined;
     const { best, last, change } = loss;
-    if (last.rate < collapsedShare * best.rate) return undefined; // `collapsed` says so
+    if (hasCollapsed(last.rate, best.rate)) return undefined; // `collapsed` says so
     return {
       asks: keepsMost(run, last, best) ? 'nothing' : 'change',
       summary: `The model lost part of what it had learned: held-out success was ${formatRate(best.rate, best)} at step ${best.step} and is ${formatRate(last.rate, last)} at step ${last.step}, a change of ${formatChange(change)}.`,
