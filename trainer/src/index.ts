@@ -29,5 +29,6 @@ export { createVllmTeacher, type VllmTeacher } from './teachers/vllm-teacher.js'
 
 export { createModelFolder } from './backbones/embedded/training/create-model-folder.js';
 export { exportModel, readBaseModel, type ExportedModel } from './model-files/export-model.js';
+export { readAdapterScale } from './model-files/read-adapter.js';
 export { readModelConfig } from './model-files/read-model-config.js';
 export { writeModelFolder } from './model-files/model-folder.js';

@@ -1,16 +1,22 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isJsonObject, type JsonObject, parseJsonObject } from '@agentjet/core';
 import { badFile, readTensorEntries, type TensorEntry } from './safetensors.js';
 
 /** A low-rank adapter (Hu et al. 2021) in the layout of peft: adapter_config.json and adapter_model.safetensors. */
-export type Adapter = {
+export type Adapter = AdapterScale & {
   /** The model that the adapter belongs to: a folder, or a name on the hub. Null if peft did not know its name. */
   readonly baseModel: string | null;
   /** Maps the name of a tensor to its change: W + scale B A, with A [rank, in] and B [out, rank]. */
   readonly changes: ReadonlyMap<string, { readonly a: TensorEntry; readonly b: TensorEntry }>;
+};
+
+/** How much of B A an adapter adds. */
+type AdapterScale = {
+  /** The factor of B A. */
   readonly scale: number;
+  /** The value of `lora.alpha` that gives this scale. */
+  readonly alpha: number;
   /** Whether alpha is divided by the root of the rank (`use_rslora`), and not by the rank. */
   readonly isRootScaled: boolean;
 };
@@ -48,17 +54,10 @@ const changesBase = /^(pissa|olora|corda|loftq|lora_ga)/i;
  * cannot be merged here.
  */
 export async function readAdapter(dir: string): Promise<Adapter | undefined> {
+  const config = readAdapterConfig(dir);
+  if (config === undefined) return undefined;
   const file = path.join(dir, adapterConfigFile);
-  if (!existsSync(file)) return undefined;
-  const config = parseJsonObject(await readFile(file, 'utf8'));
-  if (config === undefined) throw badFile(file, 'it is not a JSON object');
-  const {
-    peft_type: type,
-    base_model_name_or_path: baseModel,
-    r: rank,
-    lora_alpha: alpha,
-    use_rslora: rootScaled,
-  } = config;
+  const { peft_type: type, base_model_name_or_path: baseModel } = config;
   if (type !== 'LORA') throw badFile(file, `"peft_type" is ${JSON.stringify(type)}; only LORA can be merged here`);
   const odd = findUnsupported(config);
   if (odd !== undefined) throw badFile(file, `"${odd}" is set, which only peft itself can merge`);
@@ -68,15 +67,38 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
       file,
       `"init_lora_weights" is ${JSON.stringify(initial)}, so the adapter belongs to weights that peft has changed. Save it with peft's save_pretrained and its option path_initial_model_for_weight_conversion, which makes an adapter of the model's own weights`,
     );
-  if (typeof rank !== 'number' || typeof alpha !== 'number') throw badFile(file, '"r" or "lora_alpha" is missing');
-  const isRootScaled = rootScaled === true;
-  const scale = alpha / (isRootScaled ? Math.sqrt(rank) : rank);
+  const scale = scaleOf(config);
+  if (scale === undefined) throw badFile(file, '"r" or "lora_alpha" is missing');
   return {
     baseModel: typeof baseModel === 'string' ? baseModel : null,
-    scale,
-    isRootScaled,
+    ...scale,
     changes: await readChanges(path.join(dir, adapterWeightsFile)),
   };
+}
+
+/**
+ * Returns undefined if the folder has no adapter, or one without a rank or an alpha. Throws BackboneError
+ * `bad_model_files`.
+ */
+export function readAdapterScale(dir: string): AdapterScale | undefined {
+  const config = readAdapterConfig(dir);
+  return config && scaleOf(config);
+}
+
+function readAdapterConfig(dir: string): JsonObject | undefined {
+  const file = path.join(dir, adapterConfigFile);
+  if (!existsSync(file)) return undefined;
+  const config = parseJsonObject(readFileSync(file, 'utf8'));
+  if (config === undefined) throw badFile(file, 'it is not a JSON object');
+  return config;
+}
+
+function scaleOf({ r: rank, lora_alpha: alpha, use_rslora: rootScaled }: JsonObject): AdapterScale | undefined {
+  if (typeof rank !== 'number' || typeof alpha !== 'number') return undefined;
+  const root = Math.sqrt(rank);
+  return rootScaled === true
+    ? { scale: alpha / root, alpha: alpha * root, isRootScaled: true }
+    : { scale: alpha / rank, alpha, isRootScaled: false };
 }
 
 function findUnsupported(config: JsonObject): string | undefined {

@@ -132,6 +132,8 @@ describe('lora.alpha: auto', () => {
       expect(found.alpha).toBe(32);
       expect(found.notices.join()).toContain('for a model of 468.6k parameters (lora.alpha: auto)');
     }
+    writeFileSync(config, '{');
+    expect(() => resolve({ input })).toThrow('it is not a JSON object');
     rmSync(config);
     expect(resolve({ size: 468_640, isLora: true, input }).alpha).toBe(32);
   });

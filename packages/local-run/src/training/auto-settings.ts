@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type CommonConfig, type ConfigComposition, formatCount, parseJsonObject } from '@agentjet/core';
+import { type CommonConfig, type ConfigComposition, formatCount } from '@agentjet/core';
 import type { PreparedModel } from '@agentjet/models';
-import { largeModelAlpha } from '@agentjet/trainer';
+import { largeModelAlpha, readAdapterScale } from '@agentjet/trainer';
 
 /**
  * This file resolves `trainer_common.optim.lr: auto` and `lora.alpha: auto`. docs/training.md names the source of each
@@ -60,23 +59,10 @@ export function withAutoSettings(config: CommonConfig, options: AutoOptions): Co
   };
 }
 
-/**
- * Training that begins with an adapter keeps its alpha. The backbone refuses an adapter that cannot be read, or whose
- * alpha is not the one that is returned here.
- */
+/** Training that begins with an adapter keeps its alpha. The backbone refuses an adapter with another alpha. */
 function readAdapter(dir: string | null): Partial<Resolved> {
-  if (dir === null) return {};
-  const { r: rank, lora_alpha: alpha, use_rslora: isRootScaled } = readConfig(dir) ?? {};
-  if (typeof rank !== 'number' || typeof alpha !== 'number' || !(alpha > 0)) return {};
-  return { alpha: isRootScaled === true ? alpha * Math.sqrt(rank) : alpha };
-}
-
-function readConfig(dir: string) {
-  try {
-    return parseJsonObject(readFileSync(path.join(dir, 'adapter_config.json'), 'utf8'));
-  } catch {
-    return undefined;
-  }
+  const { alpha = 0 } = (dir === null ? undefined : readAdapterScale(dir)) ?? {};
+  return alpha > 0 ? { alpha } : {};
 }
 
 function readStored({ composition, runDir }: AutoOptions): Partial<Resolved> {

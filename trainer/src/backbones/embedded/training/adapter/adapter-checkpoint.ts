@@ -87,7 +87,7 @@ async function readValues(
   const { changes, scale } = adapter;
   const values = new Float32Array(form.layout.length);
   if (!isSameScale(scale, form.scale))
-    throw refuse(`its scale (alpha / rank) is ${scale}, not ${form.scale}${ofRoot(adapter, form)}`);
+    throw refuse(`its scale (alpha / rank) is ${scale}, not ${form.scale}${ofRoot(adapter)}`);
   if (changes.size !== form.modules.length)
     throw refuse(`it changes ${changes.size} matrices, not ${form.modules.length}`);
   for (const { name, shape, data } of namedTensors(form.layout, values)) {
@@ -105,12 +105,8 @@ async function readValues(
 /** Compares with a tolerance, because a scale that is divided by a root has no exact decimal. */
 const isSameScale = (left: number, right: number): boolean => Math.abs(left - right) <= 1e-6 * Math.abs(right);
 
-/** The value of `lora.alpha` that gives the scale of an adapter with `use_rslora`. */
-function ofRoot({ isRootScaled, scale }: Adapter, { rank }: AdapterForm): string {
-  return isRootScaled
-    ? `, because it divides by the root of its rank (use_rslora). lora.alpha ${scale * rank} is the same`
-    : '';
-}
+const ofRoot = ({ isRootScaled, alpha }: Adapter): string =>
+  isRootScaled ? `, because it divides by the root of its rank (use_rslora). lora.alpha ${alpha} is the same` : '';
 
 function otherAdapter(dir: string, difference: string): BackboneError {
   return new BackboneError(
