@@ -2,21 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Task, Tuner } from 'agentjet';
-import { BackboneError, composeConfig, type Backbone, type BackboneParts } from '@agentjet/core';
+import { BackboneError, type Backbone, type BackboneParts } from '@agentjet/core';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
-import { templates } from '@agentjet/tokenizer/registrations';
-import { algorithms, backbones } from '@agentjet/trainer/registrations';
 import { expect, it } from 'vitest';
+import { composeWith, openEmbedded } from './compose-with.js';
 
 /** The process of the only model ends at its first call, and again whenever the model is opened again. */
 
-const [embedded] = backbones;
 let numOpened = 0;
 
 async function open(section: never, parts: BackboneParts): Promise<Backbone> {
   numOpened++;
-  const backbone = await embedded.open(section, parts);
+  const backbone = await openEmbedded(section, parts);
   const death = new AbortController();
   const error = new BackboneError('out_of_memory', 'The worker ended without memory.');
   const engine: Backbone['engine'] = {
@@ -36,14 +34,7 @@ async function open(section: never, parts: BackboneParts): Promise<Backbone> {
   });
 }
 
-const composition = composeConfig({
-  backbones: [{ ...embedded, open }],
-  algorithms,
-  readers: [],
-  judges: [],
-  environments: [],
-  templates,
-});
+const composition = composeWith(open);
 
 async function ask(task: Task, tuner: Tuner): Promise<{ readonly reward: number }> {
   const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);

@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { composeConfig, type Backbone, type BackboneParts } from '@agentjet/core';
+import type { Backbone, BackboneParts } from '@agentjet/core';
 import { SwarmOperator } from '@agentjet/swarm-client';
 import { serveStandby, serveSwarm } from '@agentjet/swarm-server';
-import { templates } from '@agentjet/tokenizer/registrations';
-import { algorithms, backbones } from '@agentjet/trainer/registrations';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { composeWith } from './compose-with.js';
 import { freePort } from './free-port.js';
 
 /** Stops servers while their model is being opened, which takes longer than a client waits. */
@@ -21,20 +20,12 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 /** Never finishes opening the model. It rejects when the signal aborts. */
-function open(_section: unknown, { signal }: BackboneParts): Promise<Backbone> {
+function open(_section: never, { signal }: BackboneParts): Promise<Backbone> {
   numOpening++;
   return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 }
 
-const [embedded] = backbones;
-const composition = composeConfig({
-  backbones: [{ ...embedded, open }],
-  algorithms,
-  readers: [],
-  judges: [],
-  environments: [],
-  templates,
-});
+const composition = composeWith(open);
 
 it('a server whose start is interrupted leaves off with the reason', async () => {
   const config = composition.create({ experimentDir: dir, model: { path: 'nano' } });
