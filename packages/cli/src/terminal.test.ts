@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
-import { noCalls, nothingTracked } from '@agentjet/rollout';
-import type { Episode, JobEvent } from 'agentjet';
+import { nothingTracked } from '@agentjet/rollout';
+import { completedEpisode } from '@agentjet/rollout/testing';
+import type { JobEvent } from 'agentjet';
 import { expect, it } from 'vitest';
 import { createTerminalListener } from './terminal.js';
 
@@ -15,25 +16,8 @@ class FakeTerminal extends PassThrough {
   }
 }
 
-function createEpisode(reward: number): Episode {
-  return {
-    episodeId: 'e1-a-r0',
-    task: { taskId: 'a', mainQuery: '', initMessages: [], metadata: {} },
-    repeatIndex: 0,
-    seed: 1,
-    samples: [],
-    turns: [],
-    stats: { ...nothingTracked, calls: 1, generatedTokens: 500, trainedTokens: 500, samples: 1 },
-    ignoredParameters: {},
-    calls: { ...noCalls, answered: 1 },
-    metadata: {},
-    logMetrics: {},
-    seconds: 1,
-    status: 'completed',
-    reward,
-    isSuccess: reward === 1,
-  };
-}
+const stats = { ...nothingTracked, calls: 1, generatedTokens: 500, trainedTokens: 500, samples: 1 };
+const createEpisode = (reward: number) => completedEpisode({ stats, reward, isSuccess: reward === 1 });
 
 it('shows a bar with rewards, tokens and time left, and leaves a line at its end', () => {
   const stream = new FakeTerminal();

@@ -1,5 +1,5 @@
 import { defaultPolicy, type EndRecord } from '@agentjet/ledger';
-import { noCalls, nothingTracked, type Episode } from '@agentjet/rollout';
+import { completedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
 import { shortenAnswer, shortenQuery, toEpisodeLine } from './episode-line.js';
 import { readEnd } from './read-end.js';
@@ -24,26 +24,16 @@ it('is the same for an episode that was sealed and read again', () => {
   const times = { beganMs: 1.5, endedMs: 9, waitedMs: 0, promptMs: 2, samplingMs: 5 };
   const turn = { turnId: 'e/0', index: 0, agentName: 'a', targetTag: 'a', promptTokens: 2, reusedTokens: 0 };
   const rest = { generatedTokens: 1, policyVersion: 3, isTruncated: false, fork: null, sample: null, splices: [] };
-  const episode: Episode = {
-    episodeId: 'e',
+  const episode = completedEpisode({
     task: { taskId: 't', mainQuery: 'What is 6 x 7?', initMessages: [], metadata: { answer: 42 } },
     repeatIndex: 1,
     seed: 5,
-    samples: [],
     turns: [{ ...turn, ...rest, foreignMessages: {}, parts: [], times }],
-    stats: nothingTracked,
-    calls: noCalls,
-    ignoredParameters: {},
-    metadata: {},
-    logMetrics: {},
     seconds: 2,
     beganAt: Date.UTC(2026, 10, 27, 12),
     answer: 'It is 42.',
-    status: 'completed',
-    reward: 1,
-    isSuccess: true,
     reason: 'The answer is 42.',
-  };
+  });
   const { content } = sealEpisode(episode, 3);
   const end = { seconds: 2, tokens: 0, status: 'completed', content } as EndRecord;
   const again = readEnd({ episodeId: 'e', end, reward: 1, isSuccess: true }, defaultPolicy);

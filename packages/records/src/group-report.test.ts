@@ -1,4 +1,5 @@
-import { noCalls, nothingTracked, type Episode } from '@agentjet/rollout';
+import type { Episode } from '@agentjet/rollout';
+import { completedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
 import { toGroupReport } from './group-report.js';
 
@@ -13,23 +14,7 @@ function createEpisode(episodeId: string): Episode {
     policyVersions: Int32Array.of(-1, 0),
     advantages: new Float32Array(2),
   };
-  return {
-    episodeId,
-    task: { taskId: 't', mainQuery: '', initMessages: [], metadata: {} },
-    repeatIndex: 0,
-    seed: 1,
-    samples: [sample],
-    turns: [],
-    stats: nothingTracked,
-    calls: noCalls,
-    ignoredParameters: {},
-    metadata: {},
-    logMetrics: {},
-    seconds: 1,
-    status: 'completed',
-    reward: 1,
-    isSuccess: true,
-  };
+  return completedEpisode({ episodeId, samples: [sample] });
 }
 
 it('leaves out the samples of trained episodes, which a step records with their credit', () => {

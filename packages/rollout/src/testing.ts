@@ -1,3 +1,4 @@
+export { completedEpisode } from './testing/completed-episode.js';
 export { judgeCases, type JudgeExample } from './testing/judge-cases.js';
 export { readerCases } from './testing/reader-cases.js';
 export {

@@ -3,6 +3,7 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { EpisodeRecord } from '@agentjet/run-folder';
 import { type Episode, noCalls } from '@agentjet/rollout';
+import { completedEpisode } from '@agentjet/rollout/testing';
 import { toEpisodeLine } from '@agentjet/records';
 import {
   agent,
@@ -59,23 +60,9 @@ function createEpisode(name: string, episode: ReturnType<Workload>, chatTokenize
   const { samples, stats, turns } = playEpisode(episode, chatTokenizer);
   const { treeTokens, rowTokens } = layOutEpisode(samples, turns);
   const calls = { ...noCalls, answered: turns.length };
-  const toEpisode = (episodeId: string): Episode => ({
-    episodeId: `${name.replace(' ', '-')}-${episodeId}`,
-    task: { taskId: name, mainQuery: '', initMessages: [], metadata: {} },
-    repeatIndex: 0,
-    seed: 1,
-    samples,
-    turns,
-    stats,
-    ignoredParameters: {},
-    calls,
-    metadata: {},
-    logMetrics: {},
-    seconds: 1,
-    status: 'completed',
-    reward: 1,
-    isSuccess: true,
-  });
+  const task = { taskId: name, mainQuery: '', initMessages: [], metadata: {} };
+  const toEpisode = (id: string): Episode =>
+    completedEpisode({ episodeId: `${name.replace(' ', '-')}-${id}`, task, samples, turns, stats, calls });
   return {
     name,
     calls: turns.length,

@@ -1,30 +1,11 @@
 import { expect, it } from 'vitest';
-import { type Episode, noCalls, nothingTracked } from '@agentjet/rollout';
+import { nothingTracked } from '@agentjet/rollout';
+import { completedEpisode } from '@agentjet/rollout/testing';
 import type { JobEvent } from '@agentjet/records';
 import { withStallNotice } from './with-stall-notice.js';
 
-const stats = nothingTracked;
-const calls = noCalls;
-
 function episodeWith(numCalls: number): JobEvent {
-  const task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: {} };
-  const episode: Episode = {
-    episodeId: 'e',
-    task,
-    repeatIndex: 0,
-    seed: 1,
-    samples: [],
-    turns: [],
-    stats: { ...stats, calls: numCalls },
-    ignoredParameters: {},
-    calls,
-    metadata: {},
-    logMetrics: {},
-    seconds: 1,
-    status: 'completed',
-    reward: 1,
-    isSuccess: true,
-  };
+  const episode = completedEpisode({ stats: { ...nothingTracked, calls: numCalls } });
   return { type: 'episode_finished', phase: 'sample', step: 1, episode };
 }
 
