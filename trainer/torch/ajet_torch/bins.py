@@ -18,8 +18,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from .pack import move_together
 
 LONGEST_TREE = 8192
-"""Compiled attention skips what a tree does not see, and here this is masked. So packs with longer trees are compiled.
-Prompts with a common beginning make all trees of a pack one tree."""
+"""A pack with a longer tree is compiled. Compiled attention skips the blocks that a token does not see, and this file computes
+them under a mask. If all prompts have a common beginning, the whole pack is one tree."""
 ALIGNMENT = 64
 
 
@@ -32,7 +32,8 @@ class Bins:
 
 
 def cut_bins(ends: np.ndarray, num_tokens: int) -> Bins:
-    """Cuts the first `num_tokens` tokens. The rest is padding."""
+    """Cuts the first `num_tokens` tokens, and leaves out the rest, which is padding. `ends` [N] says where the subtree of
+    each token ends."""
     trees = [0]
     while trees[-1] < num_tokens:
         trees.append(int(ends[trees[-1]]))
@@ -46,8 +47,8 @@ def cut_bins(ends: np.ndarray, num_tokens: int) -> Bins:
 
 @dataclass(frozen=True)
 class BinsPlan:
-    """`source` is the token at each place of the bins, and `place` the place of each token. `mask` [B, 1, L, L] is added to
-    the scores."""
+    """`source` [B x L] is the token at each place of the bins, and `place` [N] the place of each token. `mask` [B, 1, L, L]
+    is added to the scores."""
 
     source: torch.Tensor
     place: torch.Tensor

@@ -1,9 +1,9 @@
 """Computes the layers of small Llama, Mistral and Qwen2 models forward and backward without torch.compile.
 
-To compile a layer takes longer than all training of a short run. Here each layer is one function of autograd. Its matrix
-products and its attention are those of libraries. The parts between them have a few Triton kernels
+Compiling a layer takes longer than all training of a short run. Here each layer is one function of autograd. Libraries
+compute its matrix products and its attention. A few Triton kernels compute the parts between them
 (`layer_kernels.py`). For backward, a layer keeps its input, its queries, keys and values, the states after attention, and
-the states of its gate; it computes the rest again, attention too. This is less than what a compiled layer keeps.
+the states of its gate. It computes the rest again, attention too. A compiled layer keeps more.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def fused_layer(layer: Any, x_ND: torch.Tensor, angles: tuple[torch.Tensor, ...]
 
 
 class _Fixed(NamedTuple):
-    """What takes no gradient."""
+    """The inputs of a layer that take no gradient."""
 
     attention: Any
     epsilons: tuple[float, ...]

@@ -1,6 +1,6 @@
 """Triton kernels of `fused_layers.py`: the norm, the rotation by position and the gated product of a layer, forward and
-backward. They compute in float32, and round a norm and an activation as the code of transformers does. `TRITON_INTERPRET=1` runs
-them on a CPU."""
+backward. They compute in float32, and round a norm and an activation as the code of transformers does.
+`TRITON_INTERPRET=1` runs them on a CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 ROWS = 16
-"""The rows whose gradients of a norm's weight one program adds up."""
+"""The number of rows over which one program adds up the gradient of a norm's weight."""
 BLOCK, WARPS = 1024, 4
 
 

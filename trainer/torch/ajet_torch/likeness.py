@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 
 from .attention import ATTENTION_NAME, build_dense_plan
 from .errors import WorkerError, first_line, is_out_of_memory
+from .head import upcast
 from .model import PolicyModel, smallest_window
 from .pack import LossTerms, TreePack, to_device
 
@@ -77,9 +78,8 @@ def draw_rows(vocab_size: int, window: int | None) -> list[np.ndarray]:
 
 def our_logprobs(policy: PolicyModel, rows: list[np.ndarray], device: torch.device) -> torch.Tensor:
     pack = lay_out(rows)
-    real = torch.float64 if policy.lm.dtype == torch.float64 else torch.float32
     plan = build_dense_plan(pack.ends, pack.positions, device, smallest_window(policy.lm.config))
-    placed = to_device(pack, device, real)
+    placed = to_device(pack, device, policy.lm.dtype)
     return policy(placed, plan, 1.0).logprob_M[placed.terms.pair_K].double()
 
 
@@ -89,8 +89,7 @@ def own_logprobs(lm: PreTrainedModel, rows: list[np.ndarray], device: torch.devi
 
 
 def _row_logprobs(lm: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
-    logits = lm(input_ids=ids[None], use_cache=False).logits[0, :-1]
-    logits = logits if logits.dtype == torch.float64 else logits.float()
+    logits = upcast(lm(input_ids=ids[None], use_cache=False).logits[0, :-1])
     return logits.log_softmax(-1).gather(-1, ids[1:, None])[:, 0]
 
 

@@ -227,13 +227,14 @@ MOST_PARAMETERS_FOR_ALL_SIZES = 500_000_000
 def compiles_for_all_sizes(lm: PreTrainedModel, config: WorkerConfig, sharded: bool) -> bool:
     """Returns whether one compilation serves packs of every size, instead of one compilation for each size.
 
-    At 135M steps are as fast and a first run takes half as long. At 1.5B FlexAttention makes steps over trees 7% slower. The other ways to train were not measured.
+    At 135M, steps are as fast and a first run takes half as long. At 1.5B, FlexAttention makes steps over trees 7% slower.
+    The other ways to train were not measured.
     """
     return not sharded and config.is_plain and lm.num_parameters() < MOST_PARAMETERS_FOR_ALL_SIZES
 
 
 def fuses(lm: PreTrainedModel, config: WorkerConfig, device: torch.device, sharded: bool) -> bool:
-    """Returns whether packs are computed without compiled layers. Larger models gain more from the compiler than it costs."""
+    """Returns whether packs are computed without compiled layers. For larger models the compiler saves more time than it takes."""
     return config.may_fuse and device.type == "cuda" and has_triton() and compiles_for_all_sizes(lm, config, sharded) and fits(lm, smallest_window(lm.config))
 
 

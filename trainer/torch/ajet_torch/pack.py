@@ -182,9 +182,9 @@ class DevicePack:
     sets: KeptRows | None = None
 
 
-def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> DevicePack:
-    """Moves a pack. `real` is the type of the loss arithmetic (float32, or float64 for exactness tests)."""
-    terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
+def to_device(pack: TreePack, device: torch.device, dtype: torch.dtype) -> DevicePack:
+    """Moves a pack. The loss is computed in float64 if the layers are (`dtype`), and otherwise in float32."""
+    terms, number = pack.terms, np.float64 if dtype == torch.float64 else np.float32
     pairs = plain_pairs(pack) if terms.temperatures is None and terms.kept is None else mixed_pairs(pack)
     order = np.argsort(pairs.row, kind="stable")
     rank = np.empty_like(order)

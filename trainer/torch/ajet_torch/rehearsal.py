@@ -1,8 +1,9 @@
 """Compiles what a run will need: `python -m ajet_torch.rehearsal layers`, `update` or `sampling`.
 
 It makes a part of a step, or samples answers, with a model that has the shape of the run's model, two layers and random
-weights. Large models are not rehearsed, because their embeddings alone could take memory that the worker needs. All layers have the same compiled code, so the run finds the code of its layers in the folder of compiled code. The
-worker starts this process (`rehearsals.py`) and sends it one line.
+weights. All layers have the same compiled code, so the run finds the code of its layers in the folder of compiled code.
+Large models are not rehearsed, because their embeddings alone could take memory that the worker needs. The worker starts
+this process (`rehearsals.py`) and sends it one line.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ NUM_LAYERS = 2
 """The last layer of a model caches prompts without attention, so one layer would not be enough."""
 ROWS_OF_PACK, SMALL_PACK = 16, 256
 SUPERVISED = 8
-"""One token in this many is supervised, so that the logits are small."""
+"""One token of this many is supervised, so that there are few logits."""
 
 
 def small_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
@@ -66,8 +67,8 @@ def rehearse_layers(config: WorkerConfig, device: torch.device) -> None:
 
 
 def rehearse_update(config: WorkerConfig, device: torch.device) -> None:
-    """Makes a step of two packs, whose gradients are added up, and a step of one pack, with fused layers or with layers
-    that are not compiled. The rest of a step has Triton kernels, too."""
+    """Makes a step of two packs, whose gradients are added up, and a step of one pack. Layers that are
+    not fused are not compiled either, because `rehearse_layers` compiles them."""
     trainer = small_trainer(config if config.may_fuse else replace(config, compile="off", attention="dense"), device)
     pack = random_pack(SMALL_PACK, trainer.policy.lm.config.vocab_size)
     for packs in ([pack, pack], [pack]):

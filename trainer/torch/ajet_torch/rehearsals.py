@@ -106,7 +106,7 @@ class Rehearsals:
 
 
 def read_line(process: subprocess.Popen[str], seconds: float) -> str:
-    """Returns the line that the process writes at its end, or nothing if the time is over."""
+    """Returns the line that the process writes at its end, or an empty string after `seconds`."""
     assert process.stdout is not None
     arrived, _, _ = select.select([process.stdout], [], [], seconds)
     return process.stdout.readline().strip() if arrived else ""

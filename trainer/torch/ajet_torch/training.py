@@ -182,8 +182,7 @@ class Trainer:
         return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs), **reports}
 
     def _reports(self, packs: list[TreePack], shares: list[list[TreePack]], parts: list[TermLoss]) -> list[dict[str, bytes]]:
-        """Returns one report per pack, in order, on the first rank. Other ranks get only the
-        reports for their share of the packs."""
+        """Returns one report per pack, in order, on the first rank, and nothing elsewhere."""
         gathered = self.placement.ranks.gather([to_report(part.report) for part in parts])
         of_pack = {id(pack): report for share, reports in zip(shares, gathered) for pack, report in zip(share, reports)}
         return [of_pack[id(pack)] for pack in packs] if gathered else []
@@ -216,10 +215,9 @@ class Trainer:
         placed = self.placement
         length = padded_length(pack.num_tokens, self.config.max_pack_tokens) if placed.device.type == "cuda" else pack.num_tokens
         padded = pad_pack(pack, length)
-        real = torch.float64 if placed.dtype == torch.float64 else torch.float32
         plan = build_plan(padded.ends, padded.positions, pack.num_tokens, self.plan_options)
         self._announce(length, plan)
-        return PlacedPack(to_device(padded, placed.device, real), plan)
+        return PlacedPack(to_device(padded, placed.device, placed.dtype), plan)
 
     def _announce(self, length: int, plan: AttentionPlan) -> None:
         """Logs that the layers must be compiled, if they were not compiled for this size of pack."""

@@ -79,7 +79,7 @@ class Director:
     def run(self) -> None:
         while not self.closed:
             self._take_messages()
-            if self.jobs and (not self._running() or self._goes_on_during_sampling(self.jobs[0])):
+            if self.jobs and (not self._running() or self._may_overlap_sampling(self.jobs[0])):
                 self._do(self.jobs.popleft())
             elif not self.closed and self._has_sampling():
                 self._sample()
@@ -97,7 +97,7 @@ class Director:
         """Returns whether an answer is in progress. Queued requests wait while a job does."""
         return any(answer.ids for answer in self.answers.values()) or self.session.server.is_busy()
 
-    def _goes_on_during_sampling(self, job: dict[str, Any]) -> bool:
+    def _may_overlap_sampling(self, job: dict[str, Any]) -> bool:
         return job["kind"] == "train_step" and self.session.samples_apart
 
     def _has_sampling(self) -> bool:

@@ -15,6 +15,7 @@ from ajet_torch.sampling.held_tokens import HeldTokens
 from ajet_torch.sampling.prefill import Fill, PrefixCopies, batches
 from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.sampling.slots import SlotCache
+from answering import answer
 from tiny import FAMILIES, VOCAB, tiny_lm
 
 
@@ -27,22 +28,12 @@ def greedy(index: int, prompt: np.ndarray, max_tokens: int = 6) -> SampleRequest
     return SampleRequest(index, prompt, 0.0, 1.0, 0, max_tokens, frozenset(), index, False)
 
 
-def run(server: BuiltinServer, requests: list[SampleRequest]) -> dict[int, list[tuple[int, float]]]:
-    for request in requests:
-        server.submit(request)
-    found: dict[int, list[tuple[int, float]]] = {request.id: [] for request in requests}
-    while server.is_busy() or server.has_queue():
-        for event in server.tick():
-            found[event.id].append((event.token, event.logprob))
-    return found
-
-
 @torch.no_grad()
-def check(lm: torch.nn.Module, prompt: np.ndarray, answer: list[tuple[int, float]]) -> None:
+def check(lm: torch.nn.Module, prompt: np.ndarray, sampled: list[tuple[int, float]]) -> None:
     """Checks that each token is the likeliest at its position, and that its logprob is the model's."""
-    ids = torch.tensor([[*prompt.tolist(), *(token for token, _ in answer)]])
+    ids = torch.tensor([[*prompt.tolist(), *(token for token, _ in sampled)]])
     logprobs = lm(input_ids=ids, use_cache=False).logits[0].log_softmax(-1)
-    for at, (token, logprob) in enumerate(answer, len(prompt) - 1):
+    for at, (token, logprob) in enumerate(sampled, len(prompt) - 1):
         assert token == int(logprobs[at].argmax())
         assert logprob == pytest.approx(float(logprobs[at, token]), abs=1e-6)
 
@@ -56,7 +47,7 @@ def test_prompts_of_any_length_are_answered_as_the_model_does(family: str) -> No
     rng = np.random.default_rng(0)
     server, lm = create_server(family, slots=4)
     prompts = [random_prompt(rng, length) for length in (1, 2, 16, 17, 18, 40, 45, 90, 30, 31)]
-    found = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
+    found = answer(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
     for i, prompt in enumerate(prompts):
         assert len(found[i]) == 6
         check(lm, prompt, found[i])
@@ -69,7 +60,7 @@ def test_groups_that_share_a_beginning_and_episodes_that_go_on(family: str) -> N
     system = random_prompt(rng, 40)
     prompts = [np.concatenate([system, random_prompt(rng, 3 + 20 * (i // 4))]) for i in range(0, 12, 4) for _ in range(3)]
     for _ in range(3):
-        found = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
+        found = answer(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
         for i, prompt in enumerate(prompts):
             check(lm, prompt, found[i])
         prompts = [np.concatenate([prompt, [token for token, _ in found[i]], random_prompt(rng, 5 + 9 * (i % 4))]).astype(np.int32) for i, prompt in enumerate(prompts)]
@@ -79,11 +70,11 @@ def test_the_next_call_of_an_episode_reads_only_what_is_new(monkeypatch: pytest.
     rng = np.random.default_rng(2)
     server, _ = create_server("qwen2", slots=4)
     prompts = [random_prompt(rng, 60) for _ in range(4)]
-    first = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
+    first = answer(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
     fills: list[Fill] = []
     monkeypatch.setattr(server.steps, "fill", lambda batch, own=server.steps.fill: (fills.extend(batch), own(batch)))
     again = [np.concatenate([prompt, [token for token, _ in first[i]], random_prompt(rng, 30)]).astype(np.int32) for i, prompt in enumerate(prompts)]
-    run(server, [greedy(i, prompt) for i, prompt in enumerate(again)])
+    answer(server, [greedy(i, prompt) for i, prompt in enumerate(again)])
     assert sorted((fill.start, fill.stop) for fill in fills) == [(65, 95)] * 4
 
 
@@ -96,11 +87,11 @@ def test_steps_queued_before_the_last_tokens_are_read_change_no_answer() -> None
         server, _ = create_server("qwen2", slots=3)
         server.lookahead = lookahead
         requests = [SampleRequest(i, prompt, 1.0, 1.0, 0, 12, stops if i % 2 else frozenset(), i, False) for i, prompt in enumerate(prompts)]
-        answers = run(server, requests)
+        answers = answer(server, requests)
         again = [greedy(i, np.concatenate([prompts[i], [token for token, _ in answers[i]], prompts[0]]).astype(np.int32)) for i in range(4)]
-        found.append((answers, run(server, again)))
+        found.append((answers, answer(server, again)))
     assert found[0] == found[1]
-    assert any(len(answer) < 12 for answer in found[0][0].values())
+    assert any(len(each) < 12 for each in found[0][0].values())
 
 
 def test_an_answer_aborted_while_its_step_is_on_its_way_frees_the_slot() -> None:
@@ -112,7 +103,7 @@ def test_an_answer_aborted_while_its_step_is_on_its_way_frees_the_slot() -> None
         server.tick()
     server.abort(0)
     prompt = random_prompt(rng, 30)
-    check(lm, prompt, run(server, [greedy(1, prompt)])[1])
+    check(lm, prompt, answer(server, [greedy(1, prompt)])[1])
 
 
 def test_an_aborted_prompt_leaves_nothing_behind() -> None:
@@ -123,14 +114,14 @@ def test_an_aborted_prompt_leaves_nothing_behind() -> None:
     server.tick()
     server.abort(0)
     assert not server.is_busy()
-    check(lm, prompt, run(server, [greedy(1, prompt)])[1])
+    check(lm, prompt, answer(server, [greedy(1, prompt)])[1])
 
 
 def test_an_answer_ends_where_the_context_does() -> None:
     rng = np.random.default_rng(4)
     server, lm = create_server("qwen2", slots=2, kv_tokens=48)
     prompts = [random_prompt(rng, 47), random_prompt(rng, 40)]
-    found = run(server, [greedy(i, prompt, 20) for i, prompt in enumerate(prompts)])
+    found = answer(server, [greedy(i, prompt, 20) for i, prompt in enumerate(prompts)])
     assert [len(found[0]), len(found[1])] == [1, 8]
     for i, prompt in enumerate(prompts):
         check(lm, prompt, found[i])
@@ -140,13 +131,13 @@ def test_new_weights_forget_what_the_old_ones_cached() -> None:
     rng = np.random.default_rng(5)
     server, lm = create_server("qwen2", slots=2)
     prompt = random_prompt(rng, 40)
-    run(server, [greedy(0, prompt)])
+    answer(server, [greedy(0, prompt)])
     with torch.no_grad():
         for own, parameter in zip(server.policy.lm.parameters(), lm.parameters()):
             parameter.mul_(1.5)
             own.copy_(parameter)
     server.update_weights([])
-    check(lm, prompt, run(server, [greedy(1, prompt)])[1])
+    check(lm, prompt, answer(server, [greedy(1, prompt)])[1])
 
 
 def test_held_tokens_are_compared_by_their_beginning() -> None:

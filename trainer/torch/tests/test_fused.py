@@ -18,6 +18,7 @@ from ajet_torch.model import PolicyModel, prepare_lm
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.groups import find_groups
 from ajet_torch.sampling.server import SampleRequest
+from answering import answer
 from tiny import ATTENTION_NAME
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -50,16 +51,6 @@ def servers(family: str, lora: LoraConfig = LoraConfig(), **own: int) -> tuple[B
     fused = made[0]
     fused.steps, fused.lookahead = FusedSteps(fused.policy.lm, fused.cache, fused.context_length, fused.device, False), 1
     return made[0], made[1]
-
-
-def answer(server: BuiltinServer, requests: list[SampleRequest]) -> dict[int, list[tuple[int, float]]]:
-    for request in requests:
-        server.submit(request)
-    found: dict[int, list[tuple[int, float]]] = {request.id: [] for request in requests}
-    while server.is_busy() or server.has_queue():
-        for event in server.tick():
-            found[event.id].append((event.token, event.logprob))
-    return found
 
 
 def request(number: int, prompt: np.ndarray, tokens: int, temperature: float = 1.0, top_k: int = 0, stop: frozenset[int] = frozenset()) -> SampleRequest:

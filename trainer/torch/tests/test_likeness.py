@@ -12,15 +12,14 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel
 
 from ajet_torch import likeness
 from ajet_torch.attention import AttentionPlan, DensePlan
-from ajet_torch.config import InferenceConfig, WorkerConfig
+from ajet_torch.config import WorkerConfig
 from ajet_torch.errors import WorkerError
 from ajet_torch.head import HeadOptions
 from ajet_torch.likeness import COARSE_LIMIT, check_likeness, draw_rows, our_logprobs, own_attention, own_logprobs
 from ajet_torch.logits import logits_scale
 from ajet_torch.model import PolicyModel, load_lm, smallest_window
-from ajet_torch.sampling.builtin import BuiltinServer
-from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.training import Trainer
+from answering import check_sampled_logprobs
 from families import judge, open_config
 from tiny import SIZES, cpu_placement, tiny_folder, tiny_lm
 from tiny_config import tiny_config
@@ -147,14 +146,7 @@ def test_layers_are_computed_again_in_backward_although_dropout_is_off(tmp_path:
 @pytest.mark.parametrize("model_type", ["granite", "deepseek_v3", "mistral"])
 def test_the_sampler_draws_from_what_is_trained(model_type: str, tmp_path: Path) -> None:
     trainer = Trainer(WorkerConfig(model_dir=str(folder_of(model_type, tmp_path)), device="cpu", dtype="float32"), cpu_placement(torch.float32))
-    server = BuiltinServer(trainer.policy, InferenceConfig(slots=2, kv_tokens=64), CPU)
-    prompt = np.arange(3, 15, dtype=np.int32)
-    server.submit(SampleRequest(id=1, prompt_ids=prompt, max_tokens=9, temperature=1.0, top_k=0, top_p=1.0, seed=4, stop_ids=frozenset(), stream=False))
-    events = []
-    while server.is_busy() or server.has_queue():
-        events += server.tick()
-    row = np.concatenate([prompt, np.asarray([event.token for event in events], np.int32)])
-    assert trainer.logprobs([row])[0][len(prompt):] == pytest.approx([event.logprob for event in events], abs=1e-5)
+    check_sampled_logprobs(trainer, np.arange(3, 15, dtype=np.int32), 9)
 
 
 def test_a_configuration_that_is_not_a_causal_language_model_is_named(tmp_path: Path) -> None:

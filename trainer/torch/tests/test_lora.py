@@ -12,13 +12,12 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint
-from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, WorkerConfig
+from ajet_torch.config import LoraConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.errors import WorkerError
 from ajet_torch.lora import CONFIG_FILE
 from ajet_torch.losses import LossConfig
-from ajet_torch.sampling.builtin import BuiltinServer
-from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.training import Trainer
+from answering import check_sampled_logprobs
 from tiny import cpu_placement, random_rows, rows_packs, supervise, tiny_folder, tree_pack
 
 TARGETS = (("embed_tokens",), ("lm_head",), ("embed_tokens", "lm_head"), ("q_proj", "lm_head"), ("all-linear",))
@@ -85,14 +84,7 @@ def test_the_sampler_and_the_kl_know_of_the_heads_adapter(tmp_path: Path) -> Non
     rows, labels = random_pack()
     kl = [trainer.step(rows_packs(rows, labels), LossConfig(kl_coef=0.1))["kl"] for _ in range(3)]
     assert kl[0] == pytest.approx(0, abs=1e-6) and kl[2] > 1e-4
-    server = BuiltinServer(trainer.policy, InferenceConfig(slots=2, kv_tokens=64), torch.device("cpu"))
-    prompt = np.arange(9, dtype=np.int32)
-    server.submit(SampleRequest(1, prompt, 1.0, 1.0, 0, 6, frozenset(), 1, False))
-    events = []
-    while server.is_busy() or server.has_queue():
-        events += server.tick()
-    row = np.concatenate([prompt, np.asarray([event.token for event in events], np.int32)])
-    assert trainer.logprobs([row])[0][len(prompt):] == pytest.approx([event.logprob for event in events], abs=1e-5)
+    check_sampled_logprobs(trainer, np.arange(9, dtype=np.int32), 6)
 
 
 def test_a_small_adapter_of_the_head_is_seen_in_bfloat16(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from .fused_fill import FusedFill, gated_
 from .groups import Group
 from .prefill import Fill
 from .slots import SlotCache
-from .steps import Flight, StepRows
+from .steps import Flight, StepRows, capture
 from .tiles import TILE, Tile, power_of_two, tiles_of
 
 FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM")
@@ -164,14 +164,7 @@ class FusedSteps:
 
     def capture(self, run: Callable[[], None]) -> Any:
         """Captures what `run` launches as a CUDA graph. All graphs share their memory."""
-        stream: Any = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            run()
-        torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
-            run()
+        graph, _ = capture(run, self.pool)
         self.pool = graph.pool()
         return graph
 

@@ -4,7 +4,7 @@ step."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Callable, Protocol
 
 import numpy as np
 import torch
@@ -150,17 +150,24 @@ class Graph:
 
     def __init__(self, steps: ModelSteps, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, pool: Any) -> None:
         self.ids_B, self.positions_B = ids_B.clone(), positions_B.clone()
-        stream: Any = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            steps.logits(self.ids_B, self.positions_B, length)
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool):
-            self.logits = steps.logits(self.ids_B, self.positions_B, length)
+        self.graph, self.logits = capture(lambda: steps.logits(self.ids_B, self.positions_B, length), pool)
 
     def replay(self, ids_B: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
         self.ids_B.copy_(ids_B)
         self.positions_B.copy_(positions_B)
         self.graph.replay()
         return self.logits
+
+
+def capture(run: Callable[[], Any], pool: Any) -> tuple[Any, Any]:
+    """Captures what `run` launches as a CUDA graph, in the memory of `pool` or, if it is None, in new memory. Returns the
+    graph and the result of `run`, whose values each replay overwrites."""
+    stream: Any = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        run()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool):
+        result = run()
+    return graph, result
