@@ -1,15 +1,12 @@
 import { type AdapterDriver, type DriverAnswer, type DriverCall, features } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/anthropic';
 import { Anthropic } from '@anthropic-ai/sdk';
+import { toRequestOptions } from './openai-driver.js';
 
 type Messages = { readonly system: string; readonly messages: readonly Anthropic.MessageParam[] };
 
 function add(history: Messages, content: Anthropic.MessageParam['content']): Messages {
   return { ...history, messages: [...history.messages, { role: 'user', content }] };
-}
-
-function toRequestOptions({ signal, requestId }: DriverCall) {
-  return { ...(signal && { signal }), ...(requestId !== undefined && { headers: { 'idempotency-key': requestId } }) };
 }
 
 function toMessagesBody(

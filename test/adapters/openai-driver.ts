@@ -50,7 +50,8 @@ function toAnswer(
   };
 }
 
-function toRequestOptions({ signal, requestId }: DriverCall) {
+/** The options of a request to the clients of OpenAI and Anthropic. */
+export function toRequestOptions({ signal, requestId }: DriverCall) {
   return { ...(signal && { signal }), ...(requestId !== undefined && { headers: { 'idempotency-key': requestId } }) };
 }
 

@@ -4,11 +4,11 @@ import { asModel } from '@agentjet/react';
 import { toTurnRecord } from '@agentjet/context-tracker';
 import type { ChatMessage } from '@agentjet/core';
 import { nanoModelDir } from '@agentjet/nano';
-import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText } from '@agentjet/rollout/testing';
 import { createRunFolder, type EpisodeRecord, type RunFolder, toSampleRecord } from '@agentjet/run-folder';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 
-const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
+const call = (args: string): string => toolCallText('add', args);
 const tools = [{ name: 'add', description: 'Adds.', parameters: { type: 'object', properties: {} } }];
 
 /**

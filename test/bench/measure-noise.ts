@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { formatShare } from '@agentjet/core';
 
 /**
  * How much of the processors does this process get, if it asks for all that a benchmark will use? Threads that do
@@ -61,13 +62,11 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 /** Returns why the machine is too busy to measure wall time, or undefined if it is not. */
 export function busyReason({ threads, share, steadiness }: Noise): string | undefined {
   if (share < leastShare)
-    return `${threads} busy threads got ${percent(share)} of the processor time that they asked for; an idle machine gives at least ${percent(leastShare)}`;
+    return `${threads} busy threads got ${formatShare(share)} of the processor time that they asked for; an idle machine gives at least ${formatShare(leastShare)}`;
   if (steadiness < leastSteadiness)
-    return `the same work went at ${percent(steadiness)} of its speed from one moment to the next; a quiet machine keeps at least ${percent(leastSteadiness)}`;
+    return `the same work went at ${formatShare(steadiness)} of its speed from one moment to the next; a quiet machine keeps at least ${formatShare(leastSteadiness)}`;
   return undefined;
 }
-
-const percent = (share: number): string => `${Math.round(100 * share)}%`;
 
 export class TooBusyError extends Error {
   readonly reason: string;

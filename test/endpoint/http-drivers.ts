@@ -5,7 +5,7 @@ import { GoogleGenAI } from '@google/genai';
 import { OpenAI } from 'openai';
 import { anthropicDriver } from '../adapters/anthropic-driver.js';
 import { googleDriver } from '../adapters/google-driver.js';
-import { openaiDriver } from '../adapters/openai-driver.js';
+import { openaiDriver, toRequestOptions } from '../adapters/openai-driver.js';
 
 /** Drivers for the SDKs' own clients over HTTP. The contract suite uses each of them like an adapter. */
 type Overload<C> = (tuner: Tuner, options: ModelOptions<C>) => C;
@@ -15,10 +15,6 @@ function overHttp<C>(host: EndpointHost, connect: (access: OpenAIEndpoint) => C)
     tuner.selectModel(options, (model) =>
       connect(host.open({ episodeId: tuner.episodeId, agentName: options.agentName, model, signal: tuner.signal })),
     );
-}
-
-function toRequestOptions({ signal, requestId }: DriverCall) {
-  return { ...(signal && { signal }), ...(requestId !== undefined && { headers: { 'idempotency-key': requestId } }) };
 }
 
 const toOpenAI = ({ baseUrl, apiKey }: OpenAIEndpoint): OpenAI =>

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expectContinuation } from '@agentjet/adapter-kit';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply, toolCallText } from '@agentjet/rollout/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCuttingProxy } from './cutting-proxy.js';
 
@@ -18,7 +18,7 @@ const isInstalled = existsSync(path.join(import.meta.dirname, 'python/.venv/inst
 if (!isInstalled)
   console.log('The Python clients are not installed, so their tests are skipped: npm run setup:clients');
 
-const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
+const call = (args: string): string => toolCallText('add', args);
 /** Replies that clients often spell in another way when they send them back. One question gets all of them. */
 const replies = [
   call('{"b": 2,  "a":1.0}'),

@@ -1,5 +1,5 @@
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
-import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText } from '@agentjet/rollout/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /**
@@ -16,9 +16,6 @@ afterAll(() => server.close());
 
 const parameters = { type: 'object', properties: { command: { type: 'string' } }, additionalProperties: false };
 const script = 'const made = await tools.exec_command({ cmd: "echo \\"hello\\"" });\ntext(made.output);';
-const callText = (name: string, given: object): string =>
-  `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`;
-
 function open(first: string) {
   const episode = openScriptedEpisode({ replies: [first, 'all done'], endpointHost: server });
   const { baseUrl, apiKey } = episode.tuner.asOpenAIEndpoint({ agentName: 'coder' });
@@ -77,7 +74,7 @@ it.each([
   ['among the messages', { input: [added, ...conversation] }],
   ['in their own place', { input: conversation, tools }],
 ])('Codex calls a tool that it gives %s, and continues from the same answer', async (_where, given) => {
-  const { post, engine, finish } = open(callText('exec', { input: script }));
+  const { post, engine, finish } = open(toolCallText('exec', JSON.stringify({ input: script })));
   const [call] = await readItems(await post('/responses', { ...asCodex, ...given }));
   expect(call).toMatchObject({ type: 'custom_tool_call', namespace: 'functions', name: 'exec', input: script });
   const result = {
@@ -131,7 +128,7 @@ const asClaude = {
 };
 
 it('Claude Code calls a tool, counts its context, and only its two answers are trained', async () => {
-  const { post, engine, finish } = open(callText('Bash', { command: 'echo hello' }));
+  const { post, engine, finish } = open(toolCallText('Bash', JSON.stringify({ command: 'echo hello' })));
   const messages: object[] = [
     { role: 'user', content: ['A reminder.', 'Begin.'].map((text) => ({ type: 'text', text })) },
     { role: 'system', content: 'Agents: none.' },

@@ -1,11 +1,11 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Task, Tuner } from 'agentjet';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { expect, it } from 'vitest';
 import { onlyRun } from '../e2e/support/read-run.js';
 import { startAjet, type Running } from '../e2e/support/run-ajet.js';
+import { sayOnce } from '../swarm/say-once.js';
 
 /** `ajet swarm serve` accepted `trainer_common.logger` but sent no metrics. */
 
@@ -19,12 +19,6 @@ const yaml = `ajet:
   trainer_common: { logger: [console, tensorboard], total_training_steps: 2, val_before_train: false, max_empty_steps: null }
   onnx: { num_threads: 1 }
 `;
-
-async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number }> {
-  const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
-  await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
-  return { reward: 1 };
-}
 
 /** Counts how often the event files of a run contain the figure. */
 function countOf(figure: string, run: string): number {
@@ -40,7 +34,7 @@ it('the trackers of the configuration follow a run while it is served', async ()
     writeFileSync(path.join(dir, 'job.yaml'), yaml);
     server = startAjet(dir, ['swarm', 'serve', '--conf', 'job.yaml', '--port', '0', '--no-keys']);
     const [, url = ''] = await server.waitFor(/Serving the swarm at (\S+)/);
-    await new SwarmClient({ url }).run(say, { tasks, parallel: 8 });
+    await new SwarmClient({ url }).run(sayOnce, { tasks, parallel: 8 });
     const run = onlyRun(dir);
     await expect.poll(() => countOf('train/reward_mean', run)).toBe(2);
     server.child.kill('SIGTERM');

@@ -5,6 +5,7 @@ import { configuration, type Task } from 'agentjet';
 import { createProgram } from '@agentjet/cli';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { isAgentsFailure } from '@agentjet/core';
+import { isProcessAlive } from '@agentjet/core/processes';
 import type { Tuner } from '@agentjet/rollout';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { createProgramWorkflow, programsEnded, routeModels, SwarmClient } from '@agentjet/swarm-client';
@@ -206,7 +207,7 @@ describe('a program', () => {
     over.abort(new Error('timeout'));
     await expect(running).rejects.toThrow('timeout');
     const pid = Number(readFileSync(pidFile, 'utf8'));
-    await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => isProcessAlive({ pid }), { timeout: 20_000 }).toBe(false);
   });
 
   it('is waited for when it takes its time to end, and killed if it does not end at all', async () => {
@@ -224,7 +225,9 @@ describe('a program', () => {
     await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8'), { timeout: 20_000 }).toMatch(/\d/);
     over.abort(new Error('Ctrl-C'));
     await programsEnded();
-    await expect.poll(() => isAlive(Number(readFileSync(ready, 'utf8'))), { timeout: 2000 }).toBe(false);
+    await expect
+      .poll(() => isProcessAlive({ pid: Number(readFileSync(ready, 'utf8')) }), { timeout: 2000 })
+      .toBe(false);
   });
 
   it('works in a copy of a folder', async () => {
@@ -297,15 +300,6 @@ it.each([
   const running = createProgramWorkflow(talks)({ ...task, metadata: { files } }, open([]).tuner);
   await expect(running).rejects.toThrow(what);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('a reward command', () => {
   const ask = (reward: string) => createProgramWorkflow({ ...talks, reward })(task, open(['hello']).tuner);

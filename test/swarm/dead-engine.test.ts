@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Task, Tuner } from 'agentjet';
 import { BackboneError, type Backbone, type BackboneParts } from '@agentjet/core';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { expect, it } from 'vitest';
 import { composeWith, openEmbedded } from './compose-with.js';
+import { sayOnce } from './say-once.js';
 
 /** The process of the only model ends at its first call, and again whenever the model is opened again. */
 
@@ -36,12 +36,6 @@ async function open(section: never, parts: BackboneParts): Promise<Backbone> {
 
 const composition = composeWith(open);
 
-async function ask(task: Task, tuner: Tuner): Promise<{ readonly reward: number }> {
-  const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
-  await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
-  return { reward: 1 };
-}
-
 it('stops after three more tries with the cause, and hands out no further episode that would be lost', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'dead-engine-'));
   const config = composition.create({
@@ -58,7 +52,7 @@ it('stops after three more tries with the cause, and hands out no further episod
   try {
     const tasks = Array.from({ length: 8 }, (_none, index) => ({ taskId: `t${index}`, mainQuery: `Say ${index}` }));
     const client = new SwarmClient({ url: server.url, key: server.firstKey });
-    const running = client.run(ask, { tasks, parallel: 4, signal: leaving.signal });
+    const running = client.run(sayOnce, { tasks, parallel: 4, signal: leaving.signal });
     await expect.poll(() => server.swarm?.describe().state, { timeout: 60_000 }).toBe('failed');
     expect(numOpened).toBe(4);
     const stopped = notices.filter((message) => message.startsWith('Training has stopped.'));

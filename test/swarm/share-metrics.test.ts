@@ -2,18 +2,13 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { configuration, type Task, type Tuner } from 'agentjet';
+import { configuration } from 'agentjet';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { expect, it } from 'vitest';
+import { sayOnce } from './say-once.js';
 
 const tasks = Array.from({ length: 8 }, (_none, index) => ({ taskId: `t${index}`, mainQuery: `Say ${index}` }));
-
-async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number }> {
-  const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
-  await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
-  return { reward: 1 };
-}
 
 it('the metrics of a step say what each share should have had of its batch, and what it had', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'share-metrics-'));
@@ -35,7 +30,7 @@ it('the metrics of a step say what each share should have had of its batch, and 
   const served = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
   try {
     const { url, firstKey } = served.server;
-    await new SwarmClient({ url, key: firstKey, share: 'lake' }).run(say, { tasks, parallel: 8 });
+    await new SwarmClient({ url, key: firstKey, share: 'lake' }).run(sayOnce, { tasks, parallel: 8 });
     await expect.poll(() => served.server.swarm?.describe().version, { timeout: 30_000 }).toBe(2);
     const lines = readFileSync(path.join(served.runDir, 'metrics.jsonl'), 'utf8').trim().split('\n');
     const lent = { 'share/lake/asked': 3, 'share/lake/got': 4, 'share/sums/asked': 1, 'share/sums/got': 0 };

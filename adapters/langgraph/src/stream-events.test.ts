@@ -1,5 +1,5 @@
 import type { ChatDelta, ChatResponse } from '@agentjet/core';
-import { openScriptedEpisode, extendsPrevious } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, extendsPrevious, toolCallText } from '@agentjet/rollout/testing';
 import { ChatModelStream } from '@langchain/core/language_models/stream';
 import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { asModel } from './index.js';
 import { toStreamEvents } from './stream-events.js';
 
-const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
+const call = (args: string): string => toolCallText('add', args);
 const add = tool(({ a, b }) => String(a + b), { name: 'add', schema: z.object({ a: z.number(), b: z.number() }) });
 const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }];
 

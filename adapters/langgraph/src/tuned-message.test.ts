@@ -1,4 +1,4 @@
-import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, toolCallText } from '@agentjet/rollout/testing';
 import type { AIMessageChunk } from '@langchain/core/messages';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { asModel } from './index.js';
 import { toWholeAnswer } from './tuned-message.js';
 
 const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }];
-const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
+const call = (args: string): string => toolCallText('add', args);
 
 function openModel(reply: string, delayMs?: number) {
   const replies = [{ text: reply, ...(delayMs !== undefined && { tokenDelayMs: delayMs }) }];

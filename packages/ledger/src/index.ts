@@ -60,6 +60,6 @@ export { RecordIndex } from './store/record-index.js';
 export { recover } from './store/recover.js';
 export { FileRetirement } from './store/retention.js';
 export type { Store } from './store/store.js';
-export { StoreError } from './store/store-error.js';
+export { notOwner, StoreError } from './store/store-error.js';
 export { StoreWriter } from './store/store-writer.js';
 export { verifyStore, type PolicyVerdict, type StoreVerdict } from './store/verify-store.js';

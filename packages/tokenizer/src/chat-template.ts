@@ -106,6 +106,7 @@ function createAnswerText(format: ReplyFormat): AnswerText {
   return { push: (text) => contentOf(parser.push(text)), flush: () => contentOf(parser.flush().deltas) };
 }
 
-function contentOf(deltas: readonly ChatDelta[]): string {
+/** Joins the texts of the deltas that belong to the content. */
+export function contentOf(deltas: readonly ChatDelta[]): string {
   return deltas.map((delta) => (delta.type === 'content' ? delta.text : '')).join('');
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
@@ -6,6 +6,7 @@ import { type BenchOptions, type BenchResult, textOption, type OptionTexts } fro
 import { run as benchAtif } from '../atif/bench.js';
 import { readTree } from '../keep-result.js';
 import { runCommand } from '../first-hour/run-command.js';
+import { sizeOf } from '../first-hour/try-framework.js';
 import { openPlace, type DoorProject } from './door-project.js';
 import { readKeptTables } from './kept-tables.js';
 import { packedOverrides } from './packed-overrides.js';
@@ -128,10 +129,4 @@ async function installedMegabytes({ dir, packed }: PartOptions): Promise<number>
   const installed = readFileSync(path.join(dir, 'package-lock.json'), 'utf8');
   if (installed.includes('onnxruntime')) throw new Error('`npm install agentjet` installs onnxruntime.');
   return Math.round(sizeOf(path.join(dir, 'node_modules')) / 1e5) / 10;
-}
-
-function sizeOf(dir: string): number {
-  return readdirSync(dir, { recursive: true, withFileTypes: true, encoding: 'utf8' })
-    .filter((entry) => entry.isFile())
-    .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0);
 }

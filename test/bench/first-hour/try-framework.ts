@@ -101,7 +101,8 @@ function readWarnings(output: string): readonly string[] {
   return output.split('\n').filter((line) => /^npm warn/i.test(line) && !/Unknown (user|env) config/.test(line));
 }
 
-function sizeOf(dir: string): number {
+/** Returns the bytes of all files in a folder and below. */
+export function sizeOf(dir: string): number {
   return readdirSync(dir, { recursive: true, withFileTypes: true, encoding: 'utf8' })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0);

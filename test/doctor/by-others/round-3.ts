@@ -18,13 +18,13 @@ import { killTheFirst, nightTasks, stepOnce } from './short-tasks.js';
 
 /** A third round of mistakes of users, and three healthy runs. The expected causes were written before the runs. */
 
-const scored = (isSuccess: boolean): Verdict => ({ reward: isSuccess ? 1 : 0, isSuccess });
+export const scored = (isSuccess: boolean): Verdict => ({ reward: isSuccess ? 1 : 0, isSuccess });
 
-const sightsOf = (task: Task): readonly string[] =>
+export const sightsOf = (task: Task): readonly string[] =>
   new FrozenLake(task.metadata['map'] as LakeMap).describe().split('\n');
 
 /** Returns whether one step leads onto ice and closer to the goal. */
-const isCloser = (task: Task, output: WorkflowOutput): boolean =>
+export const isCloser = (task: Task, output: WorkflowOutput): boolean =>
   sightsOf(task).includes(`${answerOf(output)}: ice, closer`);
 
 const holesOf = (task: Task): readonly string[] =>

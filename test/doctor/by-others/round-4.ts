@@ -1,25 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, deriveSeed } from '@agentjet/core';
 import { asModel, ReActAgent, Toolkit } from '@agentjet/react';
-import type { Task, Tuner, Verdict, WorkflowOutput } from 'agentjet';
-import { directions, FrozenLake, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+import { directions } from '#tutorial/frozen-lake/frozen-lake.js';
 import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
 import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
 import { systemPrompt } from '#tutorial/math-agent/calculator.js';
 import { findName } from '#tutorial/werewolves/village.js';
 import type { Plant } from '../plant.js';
 import { answerOf, lakes, mapTasks, patients, problems, smallJob, type Tasks } from './jobs.js';
+import { isCloser, scored, sightsOf } from './round-3.js';
 import { askOneQuestion, asksNews, killTheFirst, nightTasks, stepOnce } from './short-tasks.js';
 
 /** A fourth round of mistakes of users, and three healthy runs. The expected causes were written before the runs. */
-
-const scored = (isSuccess: boolean): Verdict => ({ reward: isSuccess ? 1 : 0, isSuccess });
-
-const sightsOf = (task: Task): readonly string[] =>
-  new FrozenLake(task.metadata['map'] as LakeMap).describe().split('\n');
-
-const isCloser = (task: Task, output: WorkflowOutput): boolean =>
-  sightsOf(task).includes(`${answerOf(output)}: ice, closer`);
 
 const night = async (task: Task, tuner: Tuner): Promise<WorkflowOutput> => ({
   metadata: (await killTheFirst(task, tuner)).metadata ?? {},

@@ -95,3 +95,6 @@ export function claimRequest(claimId: string): ClaimRequest {
 export function endRequest(reward: number | null): EndRequest {
   return { client: 'me', status: 'completed', reward, is_success: null, metadata: {}, log_metrics: {} };
 }
+
+/** Returns the violation if something is wrong. */
+export const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);

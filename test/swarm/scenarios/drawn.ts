@@ -1,12 +1,10 @@
 import { createRules, FileRetirement, Ledger, recover, StoreWriter, type LedgerRules } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
-import { Bench, endRequest } from './bench.js';
+import { Bench, endRequest, when } from './bench.js';
 import type { Scenario } from './scenarios.js';
 
 /** Scenarios of `order: drawn`. */
-
-const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);
 
 function createBench(rules: Partial<LedgerRules> = {}, settings: Partial<SwarmSettings> = {}): Bench {
   const places = createRules({ cutsDoomed: false, ...rules });

@@ -1,6 +1,6 @@
 import { accountOf, FileRetirement, foldStore, Ledger, recover, StoreWriter } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
-import { Bench, claimRequest, endRequest } from './bench.js';
+import { Bench, claimRequest, endRequest, when } from './bench.js';
 import { doomedPlace, idleGroupKept, idleWindow, nextBatchWaits, rankOfADraw } from './drawn.js';
 
 /**
@@ -8,8 +8,6 @@ import { doomedPlace, idleGroupKept, idleWindow, nextBatchWaits, rankOfADraw } f
  * of what went wrong. The list is empty if everything was right.
  */
 export type Scenario = () => Promise<readonly string[]>;
-
-const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);
 
 /**
  * After a failed sync, some pages can be read but are never written. If a server trusts a later sync, it loses them.

@@ -19,6 +19,13 @@ export type GradientCase = {
   readonly options?: GraphOptions;
 };
 
+/** Returns an input of a case by its index. Throws Error if the case has fewer. */
+export function inputAt(values: readonly Value[], index: number): Value {
+  const value = values[index];
+  if (value === undefined) throw new Error(`The case has no input ${index}.`);
+  return value;
+}
+
 /** Returns the largest |gradient - difference quotient| over the largest quotient of the same input. */
 export async function gradientError(testCase: GradientCase): Promise<number> {
   const {

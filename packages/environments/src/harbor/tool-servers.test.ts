@@ -4,6 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EnvironmentOutage } from '@agentjet/core';
+import { isProcessAlive } from '@agentjet/core/processes';
 import type { ToolServer } from '@agentjet/rollout/inputs';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
@@ -54,18 +55,10 @@ it('gives the agent the tools of programs in the box, until they are closed', as
   expect(long.text).toContain('characters are left out');
   await servers.close();
   const pids = [...readFileSync(log, 'utf8').matchAll(/started (\d+)/g)].map(([, pid]) => Number(pid));
-  expect(pids.map((pid) => isRunning(pid))).toEqual([false, false]);
+  expect(pids.map((pid) => isProcessAlive({ pid }))).toEqual([false, false]);
   expect(await servers.call('mcp__one__act', { words: 'd' }, limits)).toMatchObject({ text: 'd at 1' });
   await servers.close();
 });
-
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 it('is an outage that names the server and its last words if a program ends', async () => {
   const servers = new ToolServers([counter('one')], place);

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EnvironmentError, EnvironmentOutage, type Task } from '@agentjet/core';
+import { isProcessAlive } from '@agentjet/core/processes';
 import { afterAll, expect, it } from 'vitest';
 import { openMcp, type McpOptions } from './mcp-environment.js';
 
@@ -19,14 +20,6 @@ function open(more: Partial<McpOptions> = {}) {
   return openMcp(options).open(task, { seed: 1, signal, episodeId: 'e' });
 }
 
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
 it('a program over stdio is a session: its tools are the agent’s, and it ends with the session', async () => {
   const session = await open();
   expect(session.observation).toMatchObject({ text: 'a at 0' });
@@ -37,7 +30,7 @@ it('a program over stdio is a session: its tools are the agent’s, and it ends 
   expect(await session.evaluate?.()).toEqual({ reward: 0.2, isSuccess: false });
   await session.close();
   const pid = Number(/started (\d+)/.exec(readFileSync(log, 'utf8'))?.[1]);
-  expect(isRunning(pid)).toBe(false);
+  expect(isProcessAlive({ pid })).toBe(false);
 });
 
 it('arguments that the tool refuses are an answer for the agent', async () => {

@@ -7,13 +7,12 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import type { StoreEntry } from '../store/store-entry.js';
+import { checkpoint } from '../testing/store-cases.js';
 import { recover } from '../store/recover.js';
 import { inFolder } from '../testing/in-folder.js';
 import { putMeta } from '../testing/put-meta.js';
 import { LmdbStore } from './lmdb-store.js';
 import { headOf, StoreHead } from './store-head.js';
-
-const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
 async function openOwned(dir: string): Promise<LmdbStore> {
   const store = await LmdbStore.open(dir, { takeOver: true });

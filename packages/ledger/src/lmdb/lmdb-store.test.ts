@@ -5,10 +5,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Key } from 'lmdb';
 import { expect, it, vi } from 'vitest';
-import type { StoreEntry } from '../store/store-entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { putMeta } from '../testing/put-meta.js';
-import { storeCases } from '../testing/store-cases.js';
+import { checkpoint, storeCases } from '../testing/store-cases.js';
 import { inFolder } from '../testing/in-folder.js';
 import { LmdbFile } from './lmdb-file.js';
 import { LmdbStore } from './lmdb-store.js';
@@ -21,8 +20,6 @@ storeCases('a store on disk', async () => {
     remove: () => rm(dir, { recursive: true, force: true }),
   };
 });
-
-const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
 async function writeOne(dir: string): Promise<void> {
   const store = await LmdbStore.open(dir);

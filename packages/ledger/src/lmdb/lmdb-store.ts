@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describeSelf, readBootId } from '@agentjet/core/processes';
 import type { open } from 'lmdb';
 import type { StoreEntry } from '../store/store-entry.js';
-import { StoreError } from '../store/store-error.js';
+import { notOwner, StoreError } from '../store/store-error.js';
 import type { Lane, Store, StoreFile } from '../store/store.js';
 import { freeBytes, isFull, makeSyncedFolder, syncPath } from './disk.js';
 import { requireHead } from './check-pages.js';
@@ -385,9 +385,6 @@ const minFreeBytes = 256 * 2 ** 20;
 /** Room that is reserved for the server's own decisions on a full disk. */
 const reserveBytes = 4 * 2 ** 20;
 const heartbeatMs = 5000;
-
-const notOwner = (): StoreError =>
-  new StoreError('not_owner', 'Another server has taken the store over; this one stops.');
 
 const fileOf = (dir: string, number: number): string => path.join(dir, `${String(number).padStart(6, '0')}.mdb`);
 

@@ -5,10 +5,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { StoreEntry } from '../store/store-entry.js';
+import { checkpoint } from '../testing/store-cases.js';
 import { LmdbStore } from './lmdb-store.js';
-
-const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
 it('permanently replaces an owner that has sealed a file but has not begun the next one', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));

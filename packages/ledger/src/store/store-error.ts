@@ -7,3 +7,6 @@ import { AgentJetError } from '@agentjet/core';
  * `closed`.
  */
 export class StoreError extends AgentJetError {}
+
+export const notOwner = (): StoreError =>
+  new StoreError('not_owner', 'Another server has taken the store over; this one stops.');

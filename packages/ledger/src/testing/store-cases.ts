@@ -149,7 +149,10 @@ const cases: readonly StoreCase[] = [
   },
 ];
 
-const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+export const checkpoint = (sequence: number): StoreEntry => ({
+  sequence,
+  record: { kind: 'checkpoint', step: sequence },
+});
 
 const finished = (sequence: number): StoreEntry => ({
   sequence,

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { HttpBindings, ServerType } from '@hono/node-server';
 import { toErrorMessage } from '@agentjet/core';
-import { RecordIndex, StoreError, systemHost, type Store } from '@agentjet/ledger';
+import { notOwner, RecordIndex, StoreError, systemHost, type Store } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import { logRecords, noteCall, withLog } from '../log/log-swarm.js';
@@ -198,7 +198,7 @@ class SwarmLoop {
     });
     this.#store = store;
     try {
-      if (this.#numLives > 0 && store.isTaken()) throw takenOver();
+      if (this.#numLives > 0 && store.isTaken()) throw notOwner();
       const records = new RecordIndex(store);
       this.#swarm = await Swarm.open({
         host: systemHost,
@@ -368,15 +368,12 @@ class SwarmLoop {
         this.#options.onNotice?.(toErrorMessage(failure), 'error');
         if (failure instanceof StoreError && failure.code === 'full') this.#full = failure;
         if (failure instanceof StoreError && ['owned', 'not_owner'].includes(failure.code))
-          return this.#giveUp(takenOver());
+          return this.#giveUp(notOwner());
         await new Promise((resolve) => systemHost.after(delayMs, () => resolve(undefined)));
       }
     }
   }
 }
-
-const takenOver = (): StoreError =>
-  new StoreError('not_owner', 'Another server has taken the store over; this one stops.');
 
 /**
  * The time that a commit waits for more records. It is far shorter than a model call, and long enough for many

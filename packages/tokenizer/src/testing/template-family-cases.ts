@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { AssistantMessage, ChatDelta, ChatMessage, ContractCase } from '@agentjet/core';
+import type { AssistantMessage, ChatMessage, ContractCase } from '@agentjet/core';
+import { contentOf } from '../chat-template.js';
 import { createChatTokenizer, type ChatTokenizerOptions } from '../chat-tokenizer.js';
 import type { ChatTemplate, ParsedReply } from '../contract.js';
 import type { TemplateFamily } from '../families/template-family.js';
@@ -31,10 +32,6 @@ function streamed(template: ChatTemplate, pieces: readonly string[]) {
   const deltas = pieces.flatMap((piece) => parser.push(piece));
   const { deltas: last, reply } = parser.flush();
   return { deltas: [...deltas, ...last], reply };
-}
-
-function contentOf(deltas: readonly ChatDelta[]): string {
-  return deltas.map((delta) => (delta.type === 'content' ? delta.text : '')).join('');
 }
 
 function hasCalls({ callForm, openCall }: TemplateFamily): boolean {

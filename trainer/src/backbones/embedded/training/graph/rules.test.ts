@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gradientError } from '../../../../testing/gradient-check.js';
-import type { GradientCase } from '../../../../testing/gradient-check.js';
+import { gradientError, inputAt, type GradientCase } from '../../../../testing/gradient-check.js';
 import {
   add,
   compare,
@@ -31,15 +30,9 @@ const positive = (uniform: number): number => Math.abs(uniform) + 0.5;
 /** Elements are at least 0.05 from 0, so no kink is within a difference quotient's step. */
 const awayFromZero = (uniform: number): number => uniform + Math.sign(uniform) * 0.05;
 
-function at(values: readonly Value[], index: number): Value {
-  const value = values[index];
-  if (value === undefined) throw new Error(`The case has no input ${index}.`);
-  return value;
-}
-
-const unaryOf = (rule: (value: Value) => Value) => (_: unknown, inputs: readonly Value[]) => rule(at(inputs, 0));
+const unaryOf = (rule: (value: Value) => Value) => (_: unknown, inputs: readonly Value[]) => rule(inputAt(inputs, 0));
 const binaryOf = (rule: (left: Value, right: Value) => Value) => (_: unknown, inputs: readonly Value[]) =>
-  rule(at(inputs, 0), at(inputs, 1));
+  rule(inputAt(inputs, 0), inputAt(inputs, 1));
 
 const elementwise: readonly Case[] = [
   ...Object.entries({ add, subtract, multiply, divide, minimum, maximum }).flatMap(([name, rule]) => [
@@ -83,7 +76,8 @@ const elementwise: readonly Case[] = [
     name: 'a cast comparison is constant',
     shapes: [[8]],
     element: awayFromZero,
-    build: (graph, inputs) => multiply(at(inputs, 0), toFloat(compare('Greater', at(inputs, 0), graph.scalar(0)))),
+    build: (graph, inputs) =>
+      multiply(inputAt(inputs, 0), toFloat(compare('Greater', inputAt(inputs, 0), graph.scalar(0)))),
   },
 ];
 
@@ -109,7 +103,7 @@ const moving: readonly Case[] = [
     shapes: [[2, 8]],
     build: unaryOf((value) => {
       const [left, right] = split(value, [3, 5], -1);
-      return add(sum(square(at([left ?? value], 0)), [1]), sum(at([right ?? value], 0), [1]));
+      return add(sum(square(inputAt([left ?? value], 0)), [1]), sum(inputAt([right ?? value], 0), [1]));
     }),
   },
   {
@@ -125,13 +119,18 @@ const products: readonly Case[] = [true, false].flatMap((transposeLeft) =>
       name: `gemm ${transposeLeft} ${transposeRight}`,
       shapes: [transposeLeft ? [5, 3] : [3, 5], transposeRight ? [4, 5] : [5, 4], [4]],
       build: (_: unknown, inputs: readonly Value[]) =>
-        gemm(at(inputs, 0), at(inputs, 1), { transposeLeft, transposeRight, scale: 0.7, bias: at(inputs, 2) }),
+        gemm(inputAt(inputs, 0), inputAt(inputs, 1), {
+          transposeLeft,
+          transposeRight,
+          scale: 0.7,
+          bias: inputAt(inputs, 2),
+        }),
     },
     {
       name: `matmul ${transposeLeft} ${transposeRight}`,
       shapes: [transposeLeft ? [2, 3, 5, 3] : [2, 3, 3, 5], transposeRight ? [2, 3, 4, 5] : [2, 3, 5, 4]],
       build: (_: unknown, inputs: readonly Value[]) =>
-        matmul(at(inputs, 0), at(inputs, 1), { transposeLeft, transposeRight, scale: 0.7 }),
+        matmul(inputAt(inputs, 0), inputAt(inputs, 1), { transposeLeft, transposeRight, scale: 0.7 }),
     },
   ]),
 );
@@ -153,13 +152,13 @@ const gathers: readonly Case[] = [
     name: 'gather with repeated indices',
     shapes: [[6, 4]],
     integers: [{ data: [0, 3, 3, 5, 1, 3, 0, 2], shape: [8] }],
-    build: (_, inputs, integers) => square(gather(at(inputs, 0), at(integers, 0))),
+    build: (_, inputs, integers) => square(gather(inputAt(inputs, 0), inputAt(integers, 0))),
   },
   {
     name: 'gather of a vector',
     shapes: [[6]],
     integers: [{ data: [0, 3, 3, 5], shape: [4] }],
-    build: (_, inputs, integers) => square(gather(at(inputs, 0), at(integers, 0))),
+    build: (_, inputs, integers) => square(gather(inputAt(inputs, 0), inputAt(integers, 0))),
   },
   {
     name: 'gatherUnique',
@@ -168,7 +167,8 @@ const gathers: readonly Case[] = [
       { data: [4, 0, 2], shape: [3] },
       { data: [1, 3, 2, 3, 0], shape: [5] },
     ],
-    build: (_, inputs, integers) => square(gatherUnique(at(inputs, 0), at(integers, 0), at(integers, 1))),
+    build: (_, inputs, integers) =>
+      square(gatherUnique(inputAt(inputs, 0), inputAt(integers, 0), inputAt(integers, 1))),
   },
 ];
 

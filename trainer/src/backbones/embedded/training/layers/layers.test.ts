@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gradientError } from '../../../../testing/gradient-check.js';
+import { gradientError, inputAt, type GradientCase } from '../../../../testing/gradient-check.js';
 import { add, multiply, square } from '../graph/elementwise.js';
 import { reshape } from '../graph/reshape.js';
 import { attention } from './attention.js';
@@ -8,18 +8,11 @@ import { rmsNorm } from './rms-norm.js';
 import { rope } from './rope.js';
 import { frozenHead, type HeadUse } from './frozen-head.js';
 import { tokenLogprobs } from './token-logprobs.js';
-import type { GradientCase } from '../../../../testing/gradient-check.js';
 import type { Graph } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
 
 type Case = GradientCase & { readonly name: string };
 type Build = GradientCase['build'];
-
-function at(values: readonly Value[], index: number): Value {
-  const value = values[index];
-  if (value === undefined) throw new Error(`The case has no input ${index}.`);
-  return value;
-}
 
 function constant(graph: Graph, shape: readonly number[], numbers: readonly number[]): Value {
   return graph.initializer(
@@ -44,9 +37,9 @@ function rotated(graph: Graph, value: Value, positions: Value): Value {
 const attended: Build = (graph, inputs) => {
   const bias = constant(graph, [1, 1, 3, 3], [0, -1e9, -1e9, 0, 0, -1e9, 0, -1e9, 0]);
   return attention({
-    query: at(inputs, 0),
-    key: at(inputs, 1),
-    value: at(inputs, 2),
+    query: inputAt(inputs, 0),
+    key: inputAt(inputs, 1),
+    value: inputAt(inputs, 2),
     bias,
     scoreShape: [2, 4, 3, 3],
     scale: 0.6,
@@ -55,11 +48,11 @@ const attended: Build = (graph, inputs) => {
 
 const scored: Build = (_, inputs, integers) => {
   const { logprobs, entropies } = tokenLogprobs({
-    logits: at(inputs, 0),
-    rows: at(integers, 0),
-    targets: at(integers, 1),
+    logits: inputAt(inputs, 0),
+    rows: inputAt(integers, 0),
+    targets: inputAt(integers, 1),
   });
-  return add(square(logprobs), multiply(reshape(square(entropies), [4, 1]), at(inputs, 1)));
+  return add(square(logprobs), multiply(reshape(square(entropies), [4, 1]), inputAt(inputs, 1)));
 };
 
 /** The hidden states of two chunks, or of more chunks than rows. */
@@ -72,15 +65,15 @@ const scoredByHead =
       Array.from({ length: 15 }, (_, index) => Math.sin(3 * index)),
     );
     const { logprobs, entropies } = frozenHead({
-      hidden: at(inputs, 0),
+      hidden: inputAt(inputs, 0),
       head,
-      rows: at(integers, 0),
-      targets: at(integers, 1),
+      rows: inputAt(integers, 0),
+      targets: inputAt(integers, 1),
       use,
       numChunks,
     });
     if (entropies === undefined) throw new Error('A graph with gradients has entropies.');
-    const first = multiply(square(logprobs), at(inputs, 1));
+    const first = multiply(square(logprobs), inputAt(inputs, 1));
     return use === 'gradients' ? first : add(reshape(first, [5, 1]), square(entropies));
   };
 
@@ -88,18 +81,22 @@ const scoredByHead =
 const alongPaths: Build = (graph, inputs, integers) => {
   const isRead = () => constant(graph, [2, 2, 2], [1, 0, 0, 1, 1, 1, 0, 0]);
   return multiply(
-    pathGather(square(at(inputs, 0)), { tokens: at(integers, 0), isRead, places: at(integers, 1) }),
-    at(inputs, 1),
+    pathGather(square(inputAt(inputs, 0)), { tokens: inputAt(integers, 0), isRead, places: inputAt(integers, 1) }),
+    inputAt(inputs, 1),
   );
 };
 
 const cases: readonly Case[] = [
-  { name: 'rmsNorm', shapes: [[4, 6], [6]], build: (_, inputs) => rmsNorm(at(inputs, 0), at(inputs, 1), 1e-3) },
+  {
+    name: 'rmsNorm',
+    shapes: [[4, 6], [6]],
+    build: (_, inputs) => rmsNorm(inputAt(inputs, 0), inputAt(inputs, 1), 1e-3),
+  },
   {
     name: 'rope',
     shapes: [[2, 3, 8]],
     integers: [{ data: [0, 1, 2, 4, 7, 9], shape: [2, 3] }],
-    build: (graph, inputs, integers) => square(rotated(graph, at(inputs, 0), at(integers, 0))),
+    build: (graph, inputs, integers) => square(rotated(graph, inputAt(inputs, 0), inputAt(integers, 0))),
   },
   {
     name: 'attention',
