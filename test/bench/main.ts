@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- <name> [--json] [options]` runs test/bench/<name>/bench.ts and keeps its result in
- * results/<name>.json. `--help` prints the options of a benchmark. `--out <folder>` writes the parts that were measured into another folder, for example on another
- * machine. `--join <file>,<file>` measures nothing, and keeps the parts of such files.
+ * results/<name>.json. `--help` prints the options of a benchmark. `--out <folder>` writes the measured parts into
+ * another folder, for example on another machine. `--join <file>,<file>` measures nothing, and keeps the parts of such
+ * files.
  */
 
 import { existsSync, readdirSync } from 'node:fs';

@@ -8,7 +8,7 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LmdbStore, foldStore } from '@agentjet/ledger';
-import { inParallel } from '../swarm/requests.js';
+import { inParallel } from '../in-parallel.js';
 
 const bytes = Number(process.argv[2]);
 const dir = process.argv[3] ?? '';

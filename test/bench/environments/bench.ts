@@ -17,6 +17,7 @@ import {
   type StartWorld,
 } from '@agentjet/environments/testing';
 import { runEpisode, sampledElsewhere, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
+import { inParallel } from '../in-parallel.js';
 import { median, numberOption, type BenchOptions, type BenchResult, type OptionTexts } from '../bench.js';
 
 const parallel = 32;
@@ -59,11 +60,10 @@ export async function benchProtocol(start: StartWorld, { sessions, seed }: Optio
   });
   const times: number[] = [];
   const ends = { completed: 0, outage: 0, failed: 0 };
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < sessions) ends[endOf(await play(environment, { episode: next++, seed, times }))]++;
-  };
-  await Promise.all(Array.from({ length: parallel }, work));
+  await inParallel([...Array(sessions).keys()], parallel, async (episode) => {
+    const ended = await play(environment, { episode, seed, times });
+    ends[endOf(ended)]++;
+  });
   const leaked = await countLeaked(world);
   await environment.close?.();
   await close();

@@ -9,10 +9,10 @@ import { openBench, readTasks, run } from './play.js';
 
 /**
  * Attacks on the verifier of tasks that no agent can solve: those of `vault`, whose secret is in the tests. An attack is a
- * shell script that the agent runs as root. It is paid if it gets a reward of at least 1. Those whose names begin with
- * `outside-` were written by someone who had not read the code. Names that begin with `steps-`
- * attack a task with two steps, and their line `# second step` begins the second part. Names that begin with `hosts-` try
- * to reach the machine that runs the episodes, which serves the secret. They follow `begin-hosts.sh` in one script.
+ * shell script that the agent runs as root. It is paid if it gets a reward of at least 1. Someone who had not read the code
+ * wrote the attacks whose names begin with `outside-`. Those with `steps-` attack a task with two steps, and their line
+ * `# second step` begins the second part. Those with `hosts-` follow `begin-hosts.sh` in one script, and try to reach the
+ * machine that runs the episodes, which serves the secret.
  */
 
 const here = import.meta.dirname;

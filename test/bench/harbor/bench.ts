@@ -1,8 +1,9 @@
 /**
  * Does a verifier pay what it should, and nothing else? Our tasks are played by their solutions and by doing nothing, and
  * Harbor itself plays them too. Then agents attack the verifier, calls of the engine fail at random, and processes are
- * killed. Pods of a real API server play them in the nightly job `kubernetes`, whose kept result becomes a part of this one.
- * `--only tasks,attacks` runs some parts. Each part is kept as soon as it is measured. Without docker or podman nothing runs: see setup.sh.
+ * killed. Pods of a real API server play the tasks in the nightly job `kubernetes`, whose kept result becomes a part of
+ * this one. `--only tasks,attacks` runs some parts. Each part is kept as soon as it is measured. The benchmark needs
+ * docker or podman (setup.sh).
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,6 +17,7 @@ import {
   type Measured,
   type OptionTexts,
 } from '../bench.js';
+import { inParallel } from '../in-parallel.js';
 import { attacksFolder, listAttacks, tryAttack, type AttackModes } from './attack.js';
 import { injectFaults } from './faults.js';
 import { playInside } from './inside/play-inside.js';
@@ -123,18 +125,13 @@ async function playAll(report: BenchOptions['report']) {
 
 /** Attacks do not disturb each other, because each has its own machines. */
 async function attackAll(report: BenchOptions['report'], parallel: number) {
-  const outcomes: Record<string, AttackModes> = {};
-  const names = [...listAttacks()];
-  const next = async (): Promise<void> => {
-    const name = names.shift();
-    if (name === undefined) return;
+  const tried = await inParallel(listAttacks(), parallel, async (name) => {
     const modes = await tryAttack(name, readFileSync(path.join(attacksFolder, name), 'utf8'));
-    outcomes[name] = modes;
     const paidIn = Object.entries(modes).flatMap(([mode, { isPaid }]) => (isPaid ? [mode] : []));
     report(`attack ${name}: paid ${paidIn.join(', ') || 'never'}`);
-    return next();
-  };
-  await Promise.all(Array.from({ length: parallel }, next));
+    return [name, modes] as const;
+  });
+  const outcomes = Object.fromEntries(tried);
   return { summary: countAttacks(outcomes), outcomes };
 }
 

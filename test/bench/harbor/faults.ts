@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRandom, EnvironmentOutage, type Task } from '@agentjet/core';
 import { boxEngines, findBoxEngine, type BoxEngine } from '@agentjet/sandbox/boxes';
+import { inParallel } from '../in-parallel.js';
 import { doNothing, openBench, playTask, solve } from './play.js';
 
 /**
@@ -123,20 +124,14 @@ async function playAll(
   }: { engine: BoxEngine; episodes: number; parallel: number; readInjected: () => readonly string[] },
 ): Promise<readonly End[]> {
   const environment = openBench({ engine });
-  const ends: End[] = [];
-  let next = 0;
-  const play = async (): Promise<void> => {
-    for (let episode = next++; episode < episodes; episode = next++) {
-      const task = tasks[Math.floor(episode / 2) % tasks.length];
-      if (task === undefined) throw new Error('There are no tasks.');
-      const before = readInjected().length;
-      const end = await playUntilScored(task, { environment, isSolved: episode % 2 === 0 });
-      if (end === 'wrong') console.error(`faults meanwhile:\n${readInjected().slice(before).join('\n')}`);
-      ends.push(end);
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, play));
-  return ends;
+  return inParallel([...Array(episodes).keys()], parallel, async (episode) => {
+    const task = tasks[Math.floor(episode / 2) % tasks.length];
+    if (task === undefined) throw new Error('There are no tasks.');
+    const before = readInjected().length;
+    const end = await playUntilScored(task, { environment, isSolved: episode % 2 === 0 });
+    if (end === 'wrong') console.error(`faults meanwhile:\n${readInjected().slice(before).join('\n')}`);
+    return end;
+  });
 }
 
 async function playUntilScored(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { callEngine, findBoxEngine, boxEngines } from '@agentjet/sandbox/boxes';
+import { inParallel } from '../in-parallel.js';
 import { doNothing, openBench, playTask, readTasks } from './play.js';
 
 /**
@@ -56,10 +57,6 @@ function heap(): number {
 
 async function timeOf(work: () => Promise<void>, count: number): Promise<number> {
   const began = performance.now();
-  let next = 0;
-  const loop = async (): Promise<void> => {
-    while (next++ < count) await work();
-  };
-  await Promise.all(Array.from({ length: parallel }, loop));
+  await inParallel(Array(count).fill(null), parallel, work);
   return performance.now() - began;
 }

@@ -5,6 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isJsonObject, parseJson, type Task } from '@agentjet/core';
+import { inParallel } from '../in-parallel.js';
 import { tasksFolder } from './play.js';
 
 /**
@@ -57,16 +58,12 @@ export async function compareWithHarbor(
   const harbor = await findHarbor();
   if (typeof harbor === 'string') return { summary: { equal_to_harbor: harbor }, verdicts: {} };
   const trials = tasks.flatMap(({ taskId }) => (['oracle', 'nop'] as const).map((agent) => ({ taskId, agent })));
-  const verdicts: Record<string, number | string> = {};
-  const playRest = async (): Promise<void> => {
-    for (let trial = trials.shift(); trial !== undefined; trial = trials.shift()) {
-      const { taskId, agent } = trial;
-      const reward = await harborReward(harbor.program, path.join(tasksFolder, taskId), agent);
-      verdicts[`${taskId} ${agent}`] = reward;
-      report(`Harbor, ${taskId}: ${agent} ${reward}`);
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, playRest));
+  const rewards = await inParallel(trials, parallel, async ({ taskId, agent }) => {
+    const reward = await harborReward(harbor.program, path.join(tasksFolder, taskId), agent);
+    report(`Harbor, ${taskId}: ${agent} ${reward}`);
+    return [`${taskId} ${agent}`, reward] as const;
+  });
+  const verdicts = Object.fromEntries(rewards);
   return { summary: countVerdicts(verdicts), verdicts };
 }
 

@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type BenchOptions, type BenchResult, numberOption, type OptionTexts } from '../bench.js';
 import { serveManyEpisodes } from './many-episodes.js';
-import { inParallel, Requests } from '../swarm/requests.js';
+import { inParallel } from '../in-parallel.js';
+import { Requests } from '../swarm/requests.js';
 import { ServerProcess } from '../swarm/server-process.js';
 import { claim, type Claimed, Conversation, end, endBody, postTasks, wordsOf } from '../swarm/swarm-load.js';
 

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storeFormat } from '@agentjet/ledger';
 import { root } from '../../../.ci/workspaces.mjs';
-import { inParallel, Requests } from '../swarm/requests.js';
+import { inParallel } from '../in-parallel.js';
+import { Requests } from '../swarm/requests.js';
 import { nodeFlags } from '../swarm/server-process.js';
 import { claim, end, postTasks } from '../swarm/swarm-load.js';
 

@@ -8,7 +8,7 @@ import { createModelFolder } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { configuration } from 'agentjet';
 import { type BenchOptions, type BenchResult, textOption, type OptionTexts } from '../bench.js';
-import { joinMeasured, type Measured } from './join-measured.js';
+import { joinMeasured, type CasePeak } from './join-measured.js';
 import { memoryCases, type MemoryCase } from './memory-cases.js';
 
 /**
@@ -29,7 +29,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const pattern = new RegExp(only ?? '');
   const wanted = memoryCases.filter(({ name }) => pattern.test(name));
   if (wanted.length === 0) throw new Error(`--only ${only} matches no case.`);
-  const [measured, leftOut]: [Measured[], string[]] = [[], []];
+  const [measured, leftOut]: [CasePeak[], string[]] = [[], []];
   for (const memoryCase of wanted) {
     const folder = await modelFolderOf(memoryCase);
     const predicted = await predict(memoryCase, folder);
@@ -106,7 +106,7 @@ export function measurePeak(memoryCase: MemoryCase, folder: string): number {
   return Math.max(...peaks);
 }
 
-function toMeasured({ name }: MemoryCase, predicted: number, measured: number): Measured {
+function toMeasured({ name }: MemoryCase, predicted: number, measured: number): CasePeak {
   return {
     case: name,
     predicted_bytes: Math.round(predicted),
@@ -115,7 +115,7 @@ function toMeasured({ name }: MemoryCase, predicted: number, measured: number): 
   };
 }
 
-function formatMeasured(measured: Measured | undefined): string {
+function formatMeasured(measured: CasePeak | undefined): string {
   if (measured === undefined) return '';
   const [predicted, peak] = [measured.predicted_bytes, measured.measured_bytes].map(
     (bytes) => `${(bytes / 2 ** 30).toFixed(2)} GiB`,

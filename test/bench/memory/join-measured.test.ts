@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { joinMeasured, type Measured } from './join-measured.js';
+import { joinMeasured, type CasePeak } from './join-measured.js';
 import { memoryCases } from './memory-cases.js';
 
 const [first = '', second = '', third = '', fourth = ''] = memoryCases.map(({ name }) => name);
-const row = (name: string, ratio: number, commit?: string): Measured => ({
+const row = (name: string, ratio: number, commit?: string): CasePeak => ({
   case: name,
   predicted_bytes: ratio * 1000,
   measured_bytes: 1000,

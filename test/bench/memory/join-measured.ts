@@ -1,7 +1,7 @@
 import { memoryCases } from './memory-cases.js';
 
 /** The peak of one case, next to its estimate. */
-export type Measured = {
+export type CasePeak = {
   readonly case: string;
   readonly predicted_bytes: number;
   readonly measured_bytes: number;
@@ -10,7 +10,7 @@ export type Measured = {
   readonly commit?: string;
 };
 
-export type Outcome = { readonly measured: readonly Measured[]; readonly leftOut: readonly string[] };
+export type Outcome = { readonly measured: readonly CasePeak[]; readonly leftOut: readonly string[] };
 
 /**
  * Adds the cases that were not measured now from the kept result, each with its commit. Cases that no longer exist are
@@ -32,7 +32,7 @@ export function joinMeasured(kept: string | undefined, now: Outcome): Outcome {
 
 type Kept = {
   readonly commit: string;
-  readonly measured: readonly Measured[];
+  readonly measured: readonly CasePeak[];
   readonly left_out_cases: readonly string[];
 };
 

@@ -1,9 +1,8 @@
 import { toErrorMessage } from '@agentjet/core';
-import { type BenchOptions, type BenchResult, listOption, type OptionTexts } from '../bench.js';
+import { type BenchOptions, type BenchResult, listOption, type Measured, type OptionTexts } from '../bench.js';
 import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
 import { readBfclCoder, readGguf, readProbe, readTypedTools } from './kept.js';
-import type { Measured } from './measured.js';
 import { measureTools } from './tools-in-template.js';
 import { measureCalculator, measureJson, measureLanggraph, measureTwoPlayers } from './tutorials.js';
 
@@ -59,8 +58,7 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
       missing.push(...keys);
       continue;
     }
-    for (const key of keys)
-      summary[key] = keys.length === 1 ? measured.summary : Reflect.get(Object(measured.summary), key);
+    for (const key of keys) summary[key] = keys.length === 1 ? measured.summary : measured.summary[key];
     sectionDetails[name] = measured.details;
     options.report(`${name}: ${JSON.stringify(measured.summary)}`);
   }

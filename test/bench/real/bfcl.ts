@@ -4,12 +4,11 @@ import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
 import { compareCheckers, drawCases } from '#tutorial/choose-function/agree.js';
 import { type Kind, kinds } from '#tutorial/choose-function/functions.js';
-import type { BenchOptions } from '../bench.js';
+import type { BenchOptions, Measured } from '../bench.js';
 import type { Cell } from '../../releases/cells/cell.js';
 import { chooseFunctionSmollm2 } from '../../releases/cells/gpu-cells.js';
 import { prepareCell } from '../../releases/prepare-cell.js';
 import { lastLine, root, runScript } from '../../releases/run-node.js';
-import type { Measured } from './measured.js';
 import { readLines, round, runTraining } from './run-training.js';
 import { detailsOf } from './tutorials.js';
 

@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { BenchOptions } from '../bench.js';
+import type { BenchOptions, Measured } from '../bench.js';
 import { ajet, root } from '../../releases/run-node.js';
 import { runCommand } from '../first-hour/run-command.js';
-import type { Measured } from './measured.js';
 import { runTraining } from './run-training.js';
 import { detailsOf } from './tutorials.js';
 

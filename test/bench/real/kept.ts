@@ -4,8 +4,7 @@ import { isJsonObject } from '@agentjet/core';
 import { type Kind, kinds } from '#tutorial/choose-function/functions.js';
 import type { CellResult, SeedResult } from '../../releases/cell-result.js';
 import { listVersions, readResults } from '../../releases/store.js';
-import { median } from '../bench.js';
-import type { Measured } from './measured.js';
+import { median, type Measured } from '../bench.js';
 import { round } from './run-training.js';
 
 /** Figures that other jobs measure. They are read from kept results, with the commit that they were measured at. */

@@ -1,9 +1,9 @@
+import type { Measured } from '../bench.js';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
 import { type ChatTokenizer, createChatTokenizer, loadChatTokenizer } from '@agentjet/tokenizer';
 import { chatTemplates, createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import { findModel } from '../../releases/find-model.js';
-import type { Measured } from './measured.js';
 
 /**
  * Do the tools of a request reach the model? Each template renders a question with a tool whose name occurs nowhere else.

@@ -1,6 +1,5 @@
 import path from 'node:path';
-import type { BenchOptions } from '../bench.js';
-import type { Measured } from './measured.js';
+import type { BenchOptions, Measured } from '../bench.js';
 import { root } from '../../releases/run-node.js';
 import { readLines, round, runTraining, type Training } from './run-training.js';
 

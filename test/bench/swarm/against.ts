@@ -4,7 +4,8 @@ import { createRandom, mean } from '@agentjet/core';
 import { type BenchResult, median } from '../bench.js';
 import { readTree } from '../keep-result.js';
 import { round } from './over-echo.js';
-import { inParallel, Requests } from './requests.js';
+import { inParallel } from '../in-parallel.js';
+import { Requests } from './requests.js';
 import { ServerProcess } from './server-process.js';
 import { claim, type Claimed, Conversation, end, postTasks, wordsOf } from './swarm-load.js';
 

@@ -4,7 +4,8 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lastLine } from '../../releases/run-node.js';
-import { inParallel, Requests } from './requests.js';
+import { inParallel } from '../in-parallel.js';
+import { Requests } from './requests.js';
 import { freePort } from '../../swarm/free-port.js';
 
 /**

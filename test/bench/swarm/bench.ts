@@ -19,7 +19,8 @@ import {
 import { compareWithCheckout } from './against.js';
 import { AgentLightningServer, agentLightningVersion, installAgentLightning } from './agent-lightning.js';
 import { measureOverEcho, round } from './over-echo.js';
-import { inParallel, Requests } from './requests.js';
+import { inParallel } from '../in-parallel.js';
+import { Requests } from './requests.js';
 import { ServerProcess } from './server-process.js';
 import { claim, Conversation, end, playMix, postTasks, wordsOf, type Mix } from './swarm-load.js';
 

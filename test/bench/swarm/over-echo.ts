@@ -1,5 +1,6 @@
 import { median } from '../bench.js';
-import { inParallel, Requests } from './requests.js';
+import { inParallel } from '../in-parallel.js';
+import { Requests } from './requests.js';
 import { ServerProcess } from './server-process.js';
 import { claim, Conversation, end, endBody, postTasks, wordsOf } from './swarm-load.js';
 

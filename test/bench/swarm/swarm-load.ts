@@ -1,4 +1,5 @@
-import { inParallel, type Requests } from './requests.js';
+import { inParallel } from '../in-parallel.js';
+import type { Requests } from './requests.js';
 
 /** The requests of clients to a swarm. */
 export type Claimed = { readonly episode_id: string; readonly base_url: string; readonly key: string };

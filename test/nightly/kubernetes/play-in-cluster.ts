@@ -15,6 +15,7 @@ import {
 } from '@agentjet/sandbox/boxes';
 import { CoreV1Api, KubernetesObjectApi, NetworkingV1Api, loadAllYaml } from '@kubernetes/client-node';
 import { doNothing, openBench, playTask, readTasks, solve } from '../../bench/harbor/play.js';
+import { inParallel } from '../../bench/in-parallel.js';
 import { startFaultyProxy, type CallFault } from './faulty-proxy.js';
 import { Kubelet, type PodFault } from './kubelet.js';
 import { preparePrograms, startCluster, type Cluster, type Programs } from './start-cluster.js';
@@ -197,9 +198,7 @@ async function playAll(
   { episodes, report }: { readonly episodes: number; readonly report: (line: string) => void },
 ) {
   const environment = openBench({ engine });
-  const ends: End[] = [];
   const notOutages: string[] = [];
-  let next = 0;
   const playOne = async (task: Task, isSolved: boolean): Promise<End> => {
     for (let attempt = 1; attempt <= attempts; attempt++)
       try {
@@ -213,15 +212,13 @@ async function playAll(
       }
     return 'lost';
   };
-  const play = async (): Promise<void> => {
-    for (let episode = next++; episode < episodes; episode = next++) {
-      const task = tasks[Math.floor(episode / 2) % tasks.length];
-      if (task === undefined) throw new Error('There are no tasks.');
-      ends.push(await playOne(task, episode % 2 === 0));
-      report(`episode ${episode} of ${task.taskId}: ${ends.at(-1)}`);
-    }
-  };
-  await Promise.all([play(), play(), play()]);
+  const ends = await inParallel([...Array(episodes).keys()], 3, async (episode) => {
+    const task = tasks[Math.floor(episode / 2) % tasks.length];
+    if (task === undefined) throw new Error('There are no tasks.');
+    const end = await playOne(task, episode % 2 === 0);
+    report(`episode ${episode} of ${task.taskId}: ${end}`);
+    return end;
+  });
   return { ends, notOutages };
 }
 

@@ -11,6 +11,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../../../.ci/workspaces.mjs';
+import { inParallel } from '../../bench/in-parallel.js';
 import { buildHunt } from './build-hunt.js';
 import { describeFinder, type Finder, type FoundBy, type Hunt, type HuntOrder } from './finders.js';
 import { swarmMutants, type SwarmMutant } from './swarm-mutants.js';
@@ -42,16 +43,12 @@ try {
 /** Hunts the chosen mutants, two at a time, and prints a report. Returns whether all were found. */
 async function huntAll(): Promise<boolean> {
   await requireHealthy();
-  const queue = [...chosen];
   const results = new Map<string, Hunt>();
-  const work = async (): Promise<void> => {
-    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const result = await hunt(mutant, { first: hintsOf(mutant), maxRuns: Number(values.runs) });
-      results.set(mutant.name, result);
-      if (!values.json) console.log(describe(mutant, result));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
+  await inParallel(chosen, Math.min(2, availableParallelism()), async (mutant) => {
+    const result = await hunt(mutant, { first: hintsOf(mutant), maxRuns: Number(values.runs) });
+    results.set(mutant.name, result);
+    if (!values.json) console.log(describe(mutant, result));
+  });
   if (values.keep) await keepFinders(results);
   return report(results);
 }
