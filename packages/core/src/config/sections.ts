@@ -231,7 +231,7 @@ export const rollout = z.strictObject({
   max_env_worker: setting(
     z.union([z.literal('auto'), count(65_536)]),
     'auto',
-    'maximum number of episodes that run at the same time, in a swarm over all clients. auto: 64; in a training on torch or verl 128, and in an ordinary run twice as many from a later step on, and again, as long as this samples at least 1.15 times the tokens a second',
+    'maximum number of episodes that run at the same time, in a swarm over all clients. auto: 64; on torch or verl 128, and in an ordinary run twice as many from a later step on, and again, as long as this samples at least 1.15 times the tokens a second',
   ),
   temperature: setting(temperature, 1, 'sampling during training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(
