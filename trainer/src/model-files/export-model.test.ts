@@ -108,6 +108,14 @@ describe('an adapter', () => {
     ['a model that PiSSA changed', { init_lora_weights: 'pissa_niter_4' }, 'belongs to weights that peft has changed'],
     ['a model that OLoRA changed', { init_lora_weights: 'olora' }, 'path_initial_model_for_weight_conversion'],
     ['no rank', { r: undefined }, '"r" or "lora_alpha" is missing'],
+    ['a rank of 0', { r: 0 }, '"r" is 0; a rank is a whole number above 0'],
+    ['a negative rank', { r: -1 }, '"r" is -1; a rank is a whole number above 0'],
+    [
+      'another rank than its tensors',
+      { r: 4 },
+      'has rank 1 (lora_A) and 1 (lora_B), but "r" in adapter_config.json is 4',
+    ],
+    ['an empty name of its model', { base_model_name_or_path: '' }, '"base_model_name_or_path" is missing'],
   ])('is refused with %s', async (_, changed, message) => {
     await expect(exportModel(await writeAdapter(changed), target)).rejects.toThrow(message);
   });
@@ -123,12 +131,20 @@ describe('an adapter', () => {
     expect(String(thrown)).not.toContain('--base');
   });
 
-  it('is refused with half of a pair, or for another model, and nothing is written', async () => {
+  it.each([
+    ['the first half of a pair alone', [loraA], 'is not half of a pair'],
+    ['the second half of a pair alone', [loraB], 'is not half of a pair'],
+    ['no tensors', [], 'it has no tensors, so the adapter would change nothing'],
+    ['a NaN', [{ ...loraA, data: Float32Array.of(1, Number.NaN, 0) }, loraB], 'lora_A.weight" contains NaN'],
+    ['an infinite value', [loraA, { ...loraB, data: Float32Array.of(-Infinity, 0) }], 'contains -Infinity'],
+  ])('with %s is refused, and nothing is written', async (_, tensors, message) => {
+    const adapter = await writeAdapter({}, tensors);
+    await expect(exportModel(adapter, target, { baseDir: await writeBase() })).rejects.toThrow(message);
+    await expect(readdir(target)).rejects.toThrow('ENOENT');
+  });
+
+  it('is refused for another model, and nothing is written', async () => {
     const baseDir = await writeBase();
-    await expect(exportModel(await writeAdapter({}, [loraA]), target, { baseDir })).rejects.toThrow(
-      'is not half of a pair',
-    );
-    await rm(path.join(root, 'adapter'), { recursive: true });
     const wide = { ...loraA, shape: [1, 4], data: new Float32Array(4) };
     await expect(exportModel(await writeAdapter({}, [wide, loraB]), target, { baseDir })).rejects.toThrow(
       'it changes "layer.weight" of shape [2, 4], which is [2, 3] in the model',

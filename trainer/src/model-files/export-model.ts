@@ -4,7 +4,7 @@ import path from 'node:path';
 import { BackboneError, textConfigOf } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { copyCompanions, readModelFolder } from './model-folder.js';
-import { type Adapter, adapterConfigFile, readAdapter } from './read-adapter.js';
+import { type Adapter, adapterConfigFile, readAdapter, readMatrix } from './read-adapter.js';
 import { readModelConfig } from './read-model-config.js';
 import { badFile, overwriteTensor, readTensorInto, type TensorEntry } from './safetensors.js';
 
@@ -102,13 +102,13 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
         a.file,
         `it changes "${name}", which the model does not have. Pass the model it was trained from with --base`,
       );
-    if (weight.shape.join() !== `${numOut},${numIn}` || b.shape[1] !== rank)
+    if (weight.shape.join() !== `${numOut},${numIn}`)
       throw badFile(
         a.file,
         `it changes "${name}" of shape [${numOut}, ${numIn}], which is [${weight.shape.join(', ')}] in the model. Pass the model it was trained from with --base`,
       );
     const values = await readTensor(weight);
-    addProduct(values, { a: await readTensor(a), b: await readTensor(b), rank, scale });
+    addProduct(values, { a: await readTensor(a, readMatrix), b: await readTensor(b, readMatrix), rank, scale });
     await overwriteTensor(weight, values);
   }
 }
@@ -125,9 +125,9 @@ async function isTied(dir: string): Promise<boolean> {
   return config['tie_word_embeddings'] === true || text['tie_word_embeddings'] === true;
 }
 
-async function readTensor(entry: TensorEntry): Promise<Float32Array> {
+async function readTensor(entry: TensorEntry, readInto = readTensorInto): Promise<Float32Array> {
   const values = new Float32Array(entry.shape.reduce((product, size) => product * size, 1));
-  await readTensorInto(entry, values);
+  await readInto(entry, values);
   return values;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isJsonObject, type JsonObject, parseJsonObject } from '@agentjet/core';
-import { badFile, readTensorEntries, type TensorEntry } from './safetensors.js';
+import { badFile, readTensorEntries, readTensorInto, type TensorEntry } from './safetensors.js';
 
 /** A low-rank adapter (Hu et al. 2021) in the layout of peft: adapter_config.json and adapter_model.safetensors. */
 export type Adapter = AdapterScale & {
@@ -67,13 +67,26 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
       file,
       `"init_lora_weights" is ${JSON.stringify(initial)}, so the adapter belongs to weights that peft has changed. Save it with peft's save_pretrained and its option path_initial_model_for_weight_conversion, which makes an adapter of the model's own weights`,
     );
+  const { r: rank } = config;
   const scale = scaleOf(config);
-  if (scale === undefined) throw badFile(file, '"r" or "lora_alpha" is missing');
+  if (scale === undefined || typeof rank !== 'number') throw badFile(file, '"r" or "lora_alpha" is missing');
+  if (!Number.isInteger(rank) || rank < 1) throw badFile(file, `"r" is ${rank}; a rank is a whole number above 0`);
   return {
-    baseModel: typeof baseModel === 'string' ? baseModel : null,
+    baseModel: typeof baseModel === 'string' && baseModel !== '' ? baseModel : null,
     ...scale,
-    changes: await readChanges(path.join(dir, adapterWeightsFile)),
+    changes: await readChanges(path.join(dir, adapterWeightsFile), rank),
   };
+}
+
+/** Fills `destination` with a matrix of an adapter. Rejects with BackboneError `bad_model_files` for NaN and infinity. */
+export async function readMatrix(entry: TensorEntry, destination: Float32Array): Promise<void> {
+  await readTensorInto(entry, destination);
+  const broken = destination.find((value) => !Number.isFinite(value));
+  if (broken !== undefined)
+    throw badFile(
+      entry.file,
+      `tensor "${entry.name}" contains ${broken}, so the training that wrote it has failed. Use an earlier checkpoint`,
+    );
 }
 
 /**
@@ -116,17 +129,22 @@ function isAbsent(config: JsonObject, name: string): boolean {
   return value === undefined || value === null || value === false || isEmpty;
 }
 
-async function readChanges(file: string): Promise<Adapter['changes']> {
+async function readChanges(file: string, rank: number): Promise<Adapter['changes']> {
   const isPickled = !existsSync(file) && existsSync(file.replace(/\.safetensors$/, '.bin'));
   if (isPickled) throw badFile(file, 'only adapter_model.bin is there. Save the adapter again as safetensors');
   const entries = new Map((await readTensorEntries(file)).map((entry) => [entry.name, entry]));
+  if (entries.size === 0) throw badFile(file, 'it has no tensors, so the adapter would change nothing');
   const changes = new Map<string, { readonly a: TensorEntry; readonly b: TensorEntry }>();
-  for (const [name, a] of entries) {
-    if (name.endsWith('.lora_B.weight')) continue;
-    const b = entries.get(name.replace(/\.lora_A\.weight$/, '.lora_B.weight'));
-    if (!name.endsWith('.lora_A.weight') || b === undefined || a.shape.length !== 2 || b.shape.length !== 2)
+  for (const name of entries.keys()) {
+    const module = name.replace(/\.lora_[AB]\.weight$/, '');
+    const [a, b] = ['A', 'B'].map((half) => entries.get(`${module}.lora_${half}.weight`));
+    if (module === name || a?.shape.length !== 2 || b?.shape.length !== 2)
       throw badFile(file, `tensor "${name}" is not half of a pair lora_A.weight and lora_B.weight of a linear layer`);
-    const module = name.slice(0, -'.lora_A.weight'.length);
+    if (a.shape[0] !== rank || b.shape[1] !== rank)
+      throw badFile(
+        file,
+        `the pair of "${name}" has rank ${a.shape[0]} (lora_A) and ${b.shape[1]} (lora_B), but "r" in ${adapterConfigFile} is ${rank}. Copy both files from the same adapter`,
+      );
     changes.set(`${module.startsWith(adapterPrefix) ? module.slice(adapterPrefix.length) : module}.weight`, { a, b });
   }
   return changes;

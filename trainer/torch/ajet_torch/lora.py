@@ -82,6 +82,8 @@ def _read_start(lm: PreTrainedModel, lora: LoraConfig) -> None:
     for name, parameter in own.items():
         if tensors[name].shape != parameter.shape:
             raise _refusal(lora, f"{name} has shape {list(tensors[name].shape)}, not {list(parameter.shape)}")
+        if not tensors[name].isfinite().all():
+            raise _refusal(lora, f"{name} contains NaN or infinite values, so the training that wrote it has failed")
         parameter.data.copy_(tensors[name])
 
 

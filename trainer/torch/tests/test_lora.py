@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint
 from ajet_torch.config import LoraConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.errors import WorkerError
-from ajet_torch.lora import CONFIG_FILE
+from ajet_torch.lora import CONFIG_FILE, WEIGHTS_FILE
 from ajet_torch.losses import LossConfig
 from ajet_torch.training import Trainer
 from answering import check_sampled_logprobs
@@ -135,6 +136,15 @@ def begin_with(base: Path, start: Path, alpha: float = 4.0) -> Trainer:
 def test_an_adapter_that_computes_something_else_is_refused_by_name(settings: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match=message):
         begin_with(*saved_adapter(tmp_path, settings))
+
+
+def test_an_adapter_with_a_nan_is_refused_by_the_name_of_its_tensor(tmp_path: Path) -> None:
+    base, start = saved_adapter(tmp_path, {})
+    tensors = load_file(start / WEIGHTS_FILE)
+    next(iter(tensors.values())).view(-1)[0] = float("nan")
+    save_file(tensors, start / WEIGHTS_FILE)
+    with pytest.raises(WorkerError, match=r"q_proj.lora_A.weight contains NaN or infinite values"):
+        begin_with(base, start)
 
 
 def test_an_adapter_that_divides_by_the_root_of_its_rank_is_taken_with_the_alpha_of_the_same_scale(tmp_path: Path) -> None:

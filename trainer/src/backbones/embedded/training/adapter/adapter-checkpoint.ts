@@ -12,9 +12,10 @@ import {
   adapterPrefix,
   adapterWeightsFile,
   readAdapter,
+  readMatrix,
   type Adapter,
 } from '../../../../model-files/read-adapter.js';
-import { readTensorInto, writeSafetensors } from '../../../../model-files/safetensors.js';
+import { writeSafetensors } from '../../../../model-files/safetensors.js';
 import type { OnnxModel } from '../onnx-model.js';
 import { namedTensors, readState, writeTrainerState } from '../trainer-state.js';
 import type { AdapterForm } from './adapter-form.js';
@@ -97,7 +98,7 @@ async function readValues(
     if (entry === undefined) throw refuse(`it has no "${name}"`);
     if (entry.shape.join() !== shape.join())
       throw refuse(`"${name}" has shape [${entry.shape.join(', ')}], not [${shape.join(', ')}]`);
-    await readTensorInto(entry, data);
+    await readMatrix(entry, data);
   }
   return values;
 }
