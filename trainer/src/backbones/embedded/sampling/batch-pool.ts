@@ -24,7 +24,7 @@ export class BatchPool {
     const limits: number[] = [];
     for (let limit = shortestLimit; limit < contextLength; limit *= 2) limits.push(limit, 1.5 * limit);
     this.#batches = [...limits.filter((limit) => limit < contextLength), contextLength].map(
-      (limit) => new DecodeBatch(kvShape, limit),
+      (maxLength) => new DecodeBatch(kvShape, { maxLength, maxBytes: this.maxBytes }),
     );
   }
 

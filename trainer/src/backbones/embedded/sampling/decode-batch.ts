@@ -14,8 +14,9 @@ export class DecodeBatch {
   readonly #rows: Sequence[] = [];
   #numDecoding = 0;
 
-  constructor(shape: KvShape, maxLength: number) {
-    this.kv = new KvBatch(shape);
+  /** The keys and values of the batch can take at most `maxBytes`. */
+  constructor(shape: KvShape, { maxLength, maxBytes }: { readonly maxLength: number; readonly maxBytes: number }) {
+    this.kv = new KvBatch(shape, maxBytes);
     this.maxLength = maxLength;
   }
 

@@ -6,6 +6,7 @@
  * request has the row.
  */
 
+import { ResizableFloats } from './resizable-floats.js';
 import type { KvShape } from './step-model.js';
 import { kvBytesPerToken } from './step-model.js';
 
@@ -15,7 +16,7 @@ export type FreshTokens = { readonly values: Float32Array; readonly numRows: num
 /** A stretch of tokens outside of any batch: shape [2 * numLayers, numKvHeads, numTokens, headDim]. */
 export type KvSegment = { readonly values: Float32Array; readonly numTokens: number };
 
-/** A buffer is not reallocated if it is larger than necessary by at most this factor. */
+/** A buffer keeps its size if it is larger than necessary by at most this factor. */
 const maxSlack = 4;
 
 type Views = { readonly start: number; readonly end: number; readonly views: readonly Float32Array[] };
@@ -23,13 +24,17 @@ type Views = { readonly start: number; readonly end: number; readonly views: rea
 export class KvBatch {
   readonly shape: KvShape;
   #stride = 0;
-  #buffers: Float32Array[];
+  readonly #memory: readonly ResizableFloats[];
+  #buffers: readonly Float32Array[];
   #scratch = new Float32Array(0);
   #lastViews: Views | undefined;
 
-  constructor(shape: KvShape) {
+  /** The buffers can take at most `maxBytes` together. */
+  constructor(shape: KvShape, maxBytes: number) {
     this.shape = shape;
-    this.#buffers = Array.from({ length: 2 * shape.numLayers }, () => new Float32Array(0));
+    const maxLength = Math.ceil(maxBytes / (2 * shape.numLayers) / Float32Array.BYTES_PER_ELEMENT);
+    this.#memory = Array.from({ length: 2 * shape.numLayers }, () => new ResizableFloats(maxLength));
+    this.#buffers = this.#memory.map(({ values }) => values);
   }
 
   /** Room per row, in tokens. */
@@ -50,18 +55,21 @@ export class KvBatch {
   /** Makes room for `capacity` rows of `stride` tokens, and keeps the first lengths[r] tokens of the rows. */
   resize(capacity: number, stride: number, lengths: readonly number[]): void {
     const size = capacity * this.#rowSize(stride);
-    for (const [index, buffer] of this.#buffers.entries()) {
-      const target = buffer.length >= size && buffer.length <= maxSlack * size ? buffer : new Float32Array(size);
-      this.#restride(buffer, target, { stride, lengths });
-      this.#buffers[index] = target;
+    for (const memory of this.#memory) {
+      const { length } = memory.values;
+      if (length < size) memory.resize(size);
+      this.#restride(memory.values, stride, lengths);
+      if (length > maxSlack * size) memory.resize(size);
     }
+    this.#buffers = this.#memory.map(({ values }) => values);
     this.#stride = stride;
     this.#lastViews = undefined;
   }
 
   /** Frees the memory. Call it only if there are no rows. */
   release(): void {
-    this.#buffers = this.#buffers.map(() => new Float32Array(0));
+    for (const memory of this.#memory) memory.resize(0);
+    this.#buffers = this.#memory.map(({ values }) => values);
     this.#stride = 0;
     this.#lastViews = undefined;
   }
@@ -116,9 +124,7 @@ export class KvBatch {
       for (let head = 0; head < numKvHeads; head += 1) {
         const from = ((index * fresh.numRows + source.row) * numKvHeads + head) * fresh.width * headDim;
         const to = this.#offset(row, head) + length * headDim;
-        // A loop is faster than set(subarray()) for the few dozen floats of one decoded token.
-        if (chunk > 256) buffer.set(fresh.values.subarray(from, from + chunk), to);
-        else for (let offset = 0; offset < chunk; offset += 1) buffer[to + offset] = fresh.values[from + offset] ?? 0;
+        buffer.set(fresh.values.subarray(from, from + chunk), to);
       }
     }
   }
@@ -160,24 +166,16 @@ export class KvBatch {
     }
   }
 
-  /**
-   * Source and target may be the same buffer. A growing buffer therefore moves its last row first, and a shrinking one
-   * its first row.
-   */
-  #restride(
-    source: Float32Array,
-    target: Float32Array,
-    { stride, lengths }: { readonly stride: number; readonly lengths: readonly number[] },
-  ): void {
+  /** A longer stride moves the last row first, and a shorter one the first row. */
+  #restride(buffer: Float32Array, stride: number, lengths: readonly number[]): void {
     const { numKvHeads, headDim } = this.shape;
     const [before, after] = [this.#stride * headDim, stride * headDim];
-    if (before === after && source === target) return;
+    if (before === after) return;
     const numChunks = lengths.length * numKvHeads;
     for (let step = 0; step < numChunks; step += 1) {
       const chunk = after > before ? numChunks - 1 - step : step;
       const size = (lengths[Math.floor(chunk / numKvHeads)] ?? 0) * headDim;
-      if (source === target) target.copyWithin(chunk * after, chunk * before, chunk * before + size);
-      else target.set(source.subarray(chunk * before, chunk * before + size), chunk * after);
+      buffer.copyWithin(chunk * after, chunk * before, chunk * before + size);
     }
   }
 }

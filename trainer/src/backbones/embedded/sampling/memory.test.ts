@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import { tinyModel } from '../training/testing-model.js';
 import { collectGarbage } from '../../../testing/collect-garbage.js';
+import { KvBatch } from './kv-batch.js';
 import { createTestEngine } from './testing-engine.js';
 import { StepSessionFactory } from './step-session.js';
 
@@ -38,4 +39,20 @@ it('keeps its memory flat while conversations come, grow and go', async () => {
   expect(engine.stats.decodeSteps).toBeGreaterThan(600);
   expect(late).toBeLessThan(1.2 * early);
   await Promise.all([session.close(), model.close()]);
+});
+
+it('gives the memory of keys and values back to the system at once', () => {
+  const shape = { numLayers: 8, numKvHeads: 1, headDim: 64 };
+  const bytes = 2 ** 28;
+  const numTokens = bytes / (2 * shape.numLayers * shape.headDim * Float32Array.BYTES_PER_ELEMENT);
+  const batch = new KvBatch(shape, bytes);
+  const resident = (): number => process.memoryUsage.rss();
+  const before = resident();
+  for (let rows = 1; rows <= 8; rows *= 2) batch.resize(rows, numTokens / 8, []);
+  for (const values of batch.views(0, 8)) values.fill(1);
+  const full = resident();
+  batch.release();
+  expect(full - before).toBeGreaterThan(0.8 * bytes);
+  expect(full - before).toBeLessThan(1.5 * bytes);
+  expect(full - resident()).toBeGreaterThan(0.8 * bytes);
 });

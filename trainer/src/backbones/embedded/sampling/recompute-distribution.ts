@@ -1,7 +1,7 @@
 import { DecodeBatch } from './decode-batch.js';
 import { Sequence } from './sequence.js';
 import type { StepInputBuilder } from './step-input.js';
-import type { StepModel } from './step-model.js';
+import { kvBytesPerToken, type StepModel } from './step-model.js';
 
 /** The number of tokens per pass. Another number would change the last bits of the result. */
 const width = 256;
@@ -18,7 +18,8 @@ export async function recomputeDistribution(
 ): Promise<Float32Array | null> {
   const { ids, job } = call;
   const reader = new Sequence({ ...job, promptIds: ids }, 0, model.contextLength);
-  const batch = new DecodeBatch(model.kvShape, model.contextLength);
+  const { contextLength: maxLength, kvShape } = model;
+  const batch = new DecodeBatch(kvShape, { maxLength, maxBytes: 2 * maxLength * kvBytesPerToken(kvShape) });
   batch.reserve(1, ids.length);
   const row = batch.add(reader);
   while (!call.isOver) {
