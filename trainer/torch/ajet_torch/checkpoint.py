@@ -18,7 +18,7 @@ import os
 import shutil
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -29,7 +29,7 @@ from transformers.utils import GENERATION_CONFIG_NAME
 from .errors import WorkerError, first_line
 from .generation_config import is_saveable
 from .lora import fold_adapters, write_adapter
-from .optimizer import STATE_NAMES, local, shard_place
+from .optimizer import STATE_NAMES, SplitAdamW, local, shard_place
 from .training import Trainer
 
 FORMAT = 1
@@ -76,13 +76,30 @@ def _replace(partial: Path, target: Path) -> None:
 def _whole_state(trainer: Trainer) -> dict[str, torch.Tensor]:
     """Returns the unsharded state in host memory on the first rank, adapters included. All ranks must call this
     function."""
-    lm = trainer.policy.lm
-    return {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
+    precise = _masters(trainer) if _source_dtype(trainer) == torch.float32 and trainer.config.lora.rank == 0 else lambda tensor: tensor
+    return {name: gathered for name, tensor in trainer.policy.lm.state_dict().items() if (gathered := gather_whole(precise(tensor), trainer)) is not None}
+
+
+def _masters(trainer: Trainer) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Returns a function from a weight to its float32 master, so that a run that begins with the folder continues with
+    the same masters. A master that does not round to its weight is replaced by the weight. Weights that are not split
+    are their own masters."""
+    is_split = type(trainer.optimizer) is SplitAdamW
+    names = {p.data_ptr(): name for name, p in trainer.policy.lm.named_parameters()} if is_split else {}
+
+    def master_of(weight: torch.Tensor) -> torch.Tensor:
+        if weight.data_ptr() not in names:
+            return weight
+        master = trainer.optimizer.state(names[weight.data_ptr()])["master"]
+        return torch.where(master.to(weight.dtype) == weight, master, weight.to(master.dtype))
+
+    return master_of
 
 
 def _fold(state: dict[str, torch.Tensor], trainer: Trainer) -> dict[str, torch.Tensor]:
-    """Returns the weights by their Hugging Face names, with LoRA merged in."""
-    return dict(fold_adapters(state, trainer.config.lora)) if trainer.config.lora.rank else state
+    """Returns the weights by their Hugging Face names, with LoRA merged in. In the dtype of the source, because bfloat16
+    would round small adapters away."""
+    return dict(fold_adapters(state, trainer.config.lora, _source_dtype(trainer))) if trainer.config.lora.rank else state
 
 
 def gather_whole(tensor: torch.Tensor, trainer: Trainer) -> torch.Tensor | None:
@@ -94,7 +111,7 @@ def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], targe
     """Writes weights in the dtype of the source folder, and copies all other files of that folder. A generation config
     that transformers refuses to save is not copied."""
     lm = trainer.policy.lm
-    source = Path(trainer.config.model_dir) if trainer.config.model_dir else None
+    source = _source_folder(trainer)
     dtype = source_dtype(source) or next(iter(weights.values())).dtype
     lm.save_pretrained(target, state_dict={name: tensor.to(dtype) if tensor.is_floating_point() else tensor for name, tensor in weights.items()})
     if source is not None:
@@ -102,6 +119,14 @@ def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], targe
         for file in source.iterdir():
             if file.is_file() and file.name not in left and not file.name.endswith(WEIGHT_SUFFIXES):
                 shutil.copy2(file, target / file.name)
+
+
+def _source_folder(trainer: Trainer) -> Path | None:
+    return Path(trainer.config.model_dir) if trainer.config.model_dir else None
+
+
+def _source_dtype(trainer: Trainer) -> torch.dtype | None:
+    return source_dtype(_source_folder(trainer))
 
 
 def source_dtype(source: Path | None) -> torch.dtype | None:

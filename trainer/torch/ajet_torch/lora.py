@@ -150,15 +150,16 @@ def _check_untied(lm: PreTrainedModel, found: Mapping[str, list[nn.Module]]) -> 
             )
 
 
-def fold_adapters(state: Mapping[str, torch.Tensor], lora: LoraConfig) -> Iterator[tuple[str, torch.Tensor]]:
-    """Returns W + alpha / rank * B A under the plain names (Hu et al. 2021, eq. 3), one tensor after another."""
+def fold_adapters(state: Mapping[str, torch.Tensor], lora: LoraConfig, dtype: torch.dtype | None = None) -> Iterator[tuple[str, torch.Tensor]]:
+    """Returns W + alpha / rank * B A under the plain names (Hu et al. 2021, eq. 3), one tensor after another. The sums
+    have this dtype, or that of W."""
     for name, tensor in state.items():
         if ".lora_" in name:
             continue
         stem, mark, leaf = name.partition(".base_layer.")
         delta = _delta(state, stem) if mark and leaf == "weight" else None
         if delta is not None:
-            tensor = (tensor.float() + lora.alpha / lora.rank * delta).to(tensor.dtype)
+            tensor = (tensor.float() + lora.alpha / lora.rank * delta).to(dtype or tensor.dtype)
         yield (f"{stem}.{leaf}" if mark else name), tensor
 
 

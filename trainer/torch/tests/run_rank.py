@@ -15,7 +15,7 @@ import torch  # noqa: E402
 
 torch.set_num_threads(1)
 
-from ajet_torch.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from ajet_torch.checkpoint import gather_whole, load_checkpoint, save_checkpoint  # noqa: E402
 from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, WorkerConfig  # noqa: E402
 from ajet_torch.losses import LossConfig  # noqa: E402
 from ajet_torch.model import decoder_layers  # noqa: E402
@@ -76,6 +76,19 @@ def run(out: Path, mode: str, ranks: Ranks) -> dict:
     return {"steps": steps, "logprobs": [x.tolist() for x in logprobs], "kept": sets}
 
 
+def run_start(out: Path, mode: str, ranks: Ranks) -> dict:
+    """Returns the bits of each whole master at the start, and the losses of three steps. The mode ends with
+    master_start."""
+    start = mode.rpartition("-")[2]
+    config = WorkerConfig(model_dir=str(out / ("half" if start == "dithered" else "model")), master_start=start, seed=3, optimizer=OptimizerConfig(learning_rate=0.001))
+    trainer = Trainer(config, Placement(torch.device("cpu"), torch.bfloat16, ranks, ranks.size > 1))
+    bits = {}
+    for name, parameter in trainer.policy.lm.named_parameters():
+        master = trainer.optimizer.state(name)["master"] if ranks.size == 1 else gather_whole(parameter, trainer)
+        bits[name] = master.view(torch.int32).flatten().tolist() if ranks.is_first else []
+    return {"masters": bits, "losses": [trainer.step(make_packs(), LossConfig(kind="sft"))["loss"] for _ in range(3)]}
+
+
 def run_vllm(out: Path, mode: str, ranks: Ranks) -> dict:
     """Returns the largest gaps between the sampler's logprobs and the trainer's, with the first weights and after a
     step."""
@@ -104,7 +117,7 @@ def main() -> None:
     out, *modes = sys.argv[1:]
     ranks = join_ranks("cpu", os.environ.get("AJET_STORE"), True, 600)
     for mode in modes:
-        result = (run_vllm if "vllm" in mode else run)(Path(out), mode, ranks)
+        result = (run_vllm if "vllm" in mode else run_start if "start" in mode else run)(Path(out), mode, ranks)
         if ranks.is_first:
             (Path(out) / f"{mode}-{ranks.size}.json").write_text(json.dumps(result))
     leave_ranks()

@@ -88,6 +88,20 @@ def test_the_sampler_and_the_kl_know_of_the_heads_adapter(tmp_path: Path) -> Non
     check_sampled_logprobs(trainer, np.arange(9, dtype=np.int32), 6)
 
 
+def test_a_float32_folder_keeps_what_a_small_adapter_adds(tmp_path: Path) -> None:
+    trainer = open_with(tiny_folder(tmp_path / "model", "llama"), ("q_proj",), torch.bfloat16)
+    lm = trainer.policy.lm
+    with torch.no_grad():
+        for name, parameter in lm.named_parameters():
+            "lora_B" in name and parameter.fill_(2.0**-14)
+    save_checkpoint(trainer, str(tmp_path / "saved"))
+    stored = load_file(tmp_path / "saved" / "model.safetensors")
+    layer = lm.model.layers[0].self_attn.q_proj
+    added = layer.scaling["default"] * (layer.lora_B["default"].weight.float() @ layer.lora_A["default"].weight.float())
+    found = stored["model.layers.0.self_attn.q_proj.weight"] - layer.base_layer.weight.float()
+    assert (found - added).norm() < 1e-3 * added.norm()
+
+
 def test_a_small_adapter_of_the_head_is_seen_in_bfloat16(tmp_path: Path) -> None:
     trainer = open_with(tiny_folder(tmp_path, "llama"), ("lm_head",), torch.bfloat16)
     head = trainer.policy.lm.get_output_embeddings()

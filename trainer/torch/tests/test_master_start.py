@@ -110,6 +110,28 @@ def test_a_resumed_run_has_the_masters_of_the_run_that_it_resumes(tmp_path: Path
     assert trainer.step(packs, LossConfig(kind="sft")) == again.step(packs, LossConfig(kind="sft"))
 
 
+def test_a_folder_saved_in_float32_has_the_masters(tmp_path: Path) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng)
+    trainer = open_with(folder, "file")
+    trainer.step(rows_packs(rows, supervise(rng, rows)), LossConfig(kind="sft"))
+    save_checkpoint(trainer, str(tmp_path / "saved"))
+    stored, again = load_file(tmp_path / "saved" / "model.safetensors"), open_with(tmp_path / "saved", "file")
+    assert all(torch.equal(stored[name], master) for name, master in masters(trainer).items())
+    assert all(torch.equal(a, b) for a, b in zip(again.policy.lm.parameters(), trainer.policy.lm.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(masters(again).values(), masters(trainer).values()))
+
+
+def test_a_saved_master_never_rounds_to_another_weight(tmp_path: Path) -> None:
+    trainer = open_with(tiny_folder(tmp_path / "model"), "zero")
+    for low in trainer.optimizer.low.values():
+        low.fill_(-CELL - 1)  # ties, which an update rounds away from zero and a file to even
+    save_checkpoint(trainer, str(tmp_path / "saved"))
+    again = open_with(tmp_path / "saved", "file")
+    assert all(torch.equal(a, b) for a, b in zip(again.policy.lm.parameters(), trainer.policy.lm.parameters()))
+
+
 def test_adapters_start_as_before_and_a_run_without_masters_refuses(tmp_path: Path) -> None:
     folder = bfloat16_folder(tmp_path)
     adapted = open_with(folder, "dithered", lora=LoraConfig(rank=2))
