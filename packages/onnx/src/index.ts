@@ -1,2 +1,2 @@
 export type { InferenceSession, Tensor } from 'onnxruntime-node';
-export { openSession, toTensor, type OnnxSessionOptions } from './session.js';
+export { openSession, runInto, toTensor, unreturnedOutput, type OnnxSessionOptions } from './session.js';

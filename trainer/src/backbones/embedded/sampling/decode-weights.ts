@@ -4,11 +4,11 @@
  */
 
 import { add, toFloat } from '../training/graph/elementwise.js';
-import type { ExternalTensor } from '../training/graph/encode-model.js';
+import type { EncodedTensor, ExternalTensor } from '../training/graph/encode-model.js';
 import type { Graph } from '../training/graph/graph.js';
 import { gemm } from '../training/graph/matmul.js';
 import { reshape } from '../training/graph/reshape.js';
-import type { ElementType, Value } from '../training/graph/value.js';
+import type { Value } from '../training/graph/value.js';
 import type { WeightFormat } from '../training/frozen/frozen-weights.js';
 import { weightLocations } from '../training/frozen/weight-files.js';
 import { blockSize } from '../training/frozen/int8-blocks.js';
@@ -58,10 +58,14 @@ export class DecodeWeights {
    * input `embedded`, so that the session holds the table only for the head.
    */
   embed(hiddenSize: number): Value {
-    if (this.#format !== 'float32') return this.#graph.input('embedded', ['N', hiddenSize]);
-    const ids = reshape(this.#graph.input('ids', ['B', 'T'], 'int32'), ['N']);
+    if (this.#format !== 'float32') {
+      const embedded = this.#graph.input('embedded', ['B', 'T', hiddenSize]);
+      return reshape(embedded, [this.#graph.defineDim('N', ['B', 'T']), hiddenSize]);
+    }
+    const ids = this.#graph.input('ids', ['B', 'T'], 'int32');
+    const flat = reshape(ids, [this.#graph.defineDim('N', ['B', 'T'])]);
     const table = this.#joined([embeddingName]);
-    return this.#graph.node('Gather', [table, ids], { shape: ['N', hiddenSize] }, { attributes: { axis: 0 } });
+    return this.#graph.node('Gather', [table, flat], { shape: ['N', hiddenSize] }, { attributes: { axis: 0 } });
   }
 
   #int8Product(hidden: Value, names: readonly string[]): Value {
@@ -113,7 +117,7 @@ export class DecodeWeights {
   #external(
     name: string,
     shape: readonly number[],
-    { content, type = 'float32' }: { readonly content: ExternalTensor; readonly type?: ElementType },
+    { content, type = 'float32' }: { readonly content: ExternalTensor; readonly type?: EncodedTensor['type'] },
   ): Value {
     const value = this.#known.get(name) ?? this.#graph.initializer(shape, content, { name, type });
     this.#known.set(name, value);

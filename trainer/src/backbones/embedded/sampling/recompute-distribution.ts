@@ -25,7 +25,8 @@ export async function recomputeDistribution(
   while (!call.isOver) {
     const count = Math.min(width, reader.numPending);
     const { probabilities, fresh } = await model.run(input.build(batch, { start: 0, end: 1 }, count));
-    batch.kv.append(row, reader.kvLength, { values: fresh, numRows: 1, width: count }, { row: 0, count });
+    if (fresh !== null)
+      batch.kv.append(row, reader.kvLength, { values: fresh, numRows: 1, width: count }, { row: 0, count });
     reader.kvLength += count;
     if (reader.numPending === 0) return call.isOver ? null : probabilities;
   }

@@ -56,6 +56,14 @@ export type SchedulerStats = {
   readonly prefixCacheBytes: number;
 };
 
+/** The output of a pass, and the row of a call in it. */
+type RowOutput = {
+  readonly probabilities: Float32Array;
+  readonly fresh: Omit<FreshTokens, 'width'> | null;
+  readonly row: number;
+  readonly width: number;
+};
+
 /** A prompt waits while another prompt is read if they share at least this many tokens. */
 const minShared = 16;
 
@@ -294,14 +302,9 @@ export class Scheduler {
   async #pass(batch: DecodeBatch, sequences: readonly Sequence[], width: number): Promise<void> {
     const start = sequences[0]?.place?.row ?? 0;
     const output = await this.#opened().run(this.#input.build(batch, { start, end: start + sequences.length }, width));
-    const fresh = { values: output.fresh, numRows: sequences.length, width };
-    const { vocabSize } = this.#shape;
-    for (const [row, sequence] of sequences.entries()) {
-      this.#receive(sequence, fresh, {
-        row,
-        probabilities: output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize),
-      });
-    }
+    const fresh = output.fresh && { values: output.fresh, numRows: sequences.length };
+    for (const [row, sequence] of sequences.entries())
+      this.#receive(sequence, { probabilities: output.probabilities, fresh, row, width });
     for (const sequence of this.#undecided.splice(0)) await this.#decide(sequence);
     this.#sweep();
   }
@@ -317,18 +320,16 @@ export class Scheduler {
       this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
   }
 
-  #receive(
-    sequence: Sequence,
-    fresh: FreshTokens,
-    { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array },
-  ): void {
+  #receive(sequence: Sequence, { row, width, fresh, ...output }: RowOutput): void {
     const { place } = sequence;
+    const { vocabSize } = this.#shape;
+    const probabilities = output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize);
     if (sequence.isOver || place === null) return;
     // This check comes before the values are stored. A NaN in the row would also make the results of the next call in
     // that row NaN, even if its tokens are not visible.
     if (!Number.isFinite(probabilities[0])) return this.#fail(sequence, new EngineError('failed', brokenWeights));
-    const count = Math.min(fresh.width, sequence.numPending);
-    place.batch.kv.append(place.row, sequence.kvLength, fresh, { row, count });
+    const count = Math.min(width, sequence.numPending);
+    if (fresh !== null) place.batch.kv.append(place.row, sequence.kvLength, { ...fresh, width }, { row, count });
     sequence.kvLength += count;
     this.#counts[isReading(sequence) ? 'prefilledTokens' : 'decodedTokens'] += count;
     if (isReading(sequence) && sequence.numPending <= 1) this.#remember(sequence);

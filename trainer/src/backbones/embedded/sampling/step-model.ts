@@ -1,6 +1,6 @@
 /**
  * The scheduler's view of a model: one forward pass over new tokens of several rows, each with its own past. The past
- * keys and values belong to the caller and are only read. The pass returns the new ones for the caller to append.
+ * keys and values belong to the caller. The pass returns the new ones for the caller to append, or appends them itself.
  */
 
 export type KvShape = { readonly numLayers: number; readonly numKvHeads: number; readonly headDim: number };
@@ -36,8 +36,8 @@ export type StepInput = {
 export type StepOutput = {
   /** Shape [B, vocabSize]: softmax of the logits times the inverse temperature. */
   readonly probabilities: Float32Array;
-  /** Shape [2 * numLayers, B, numKvHeads, T, headDim], in the order of `past`. */
-  readonly fresh: Float32Array;
+  /** Shape [2 * numLayers, B, numKvHeads, T, headDim], in the order of `past`. Null if the model has stored them in `past`. */
+  readonly fresh: Float32Array | null;
 };
 
 /** The sizes of keys and values, which stay the same when the weights change. */

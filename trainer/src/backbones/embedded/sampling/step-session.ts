@@ -1,6 +1,6 @@
 /** A StepModel that runs the decode graph on ONNX Runtime, with one snapshot of the weights. */
 
-import { openSession, toTensor, type InferenceSession, type Tensor } from '@agentjet/onnx';
+import { openSession, runInto, toTensor, type InferenceSession, type Tensor } from '@agentjet/onnx';
 import type { ModelConfig } from '../training/model/model-config.js';
 import { parameterOf, type Parameter, type ParameterLayout } from '../training/model/parameter-layout.js';
 import type { AdapterForm } from '../training/adapter/adapter-form.js';
@@ -14,7 +14,7 @@ import {
 import { externalWeights, WeightFiles } from '../training/frozen/weight-files.js';
 import { embeddingName } from '../training/model/sequence-inputs.js';
 import type { FloatArray } from '../training/optimizer/optimizer-memory.js';
-import { decodeGraph } from './decode-graph.js';
+import { decodeGraph, isGrouped } from './decode-graph.js';
 import { JoinedAdapters } from './joined-adapters.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './step-model.js';
@@ -40,6 +40,7 @@ export class StepSessionFactory implements StepShape {
   readonly #threads: number;
   readonly #embeddingTable: Parameter;
   readonly #adapters: JoinedAdapters | undefined;
+  readonly #isGrouped: boolean;
 
   constructor(
     config: ModelConfig,
@@ -61,6 +62,7 @@ export class StepSessionFactory implements StepShape {
     this.#embeddingTable = parameterOf(layout, embeddingName);
     const { adapter, format, ...graphOptions } = options;
     this.#adapters = adapter && new JoinedAdapters(adapter);
+    this.#isGrouped = isGrouped(config, options, options.isFused);
     this.#model = decodeGraph(config, { layout, adapters: this.#adapters, format }, graphOptions).encode();
     const { cos, sin } = ropeTables(config, options.contextLength);
     const shape = [options.contextLength, config.headDim / 2];
@@ -76,7 +78,8 @@ export class StepSessionFactory implements StepShape {
       weights instanceof WeightFiles ? { externalFolder: weights.folder } : { externalData: externalWeights(weights) };
     const session = await openSession(this.#model, { threads: this.#threads, ...external });
     const embed = this.#embedding(weights);
-    return new StepSession(session, this, { rotation: this.#rotation, adapters: this.#adapters, embed });
+    const [rotation, adapters, isGrouped] = [this.#rotation, this.#adapters, this.#isGrouped];
+    return new StepSession(session, this, { rotation, adapters, embed, isGrouped });
   }
 
   #embedding(weights: FrozenWeights | WeightFiles): Embed | undefined {
@@ -93,9 +96,12 @@ export class StepSession implements StepModel {
   readonly #session: InferenceSession;
   readonly #adapters: JoinedAdapters | undefined;
   readonly #embed: Embed | undefined;
+  readonly #isGrouped: boolean;
   #constantFeeds: Feeds;
   /** The inputs of the last pass. The object is used again, because it has hundreds of adapters and past tokens. */
   #feeds: { [input: string]: Tensor };
+  /** The outputs of the last pass, which are in the memory of the past. Used only with grouped attention. */
+  #present: { [output: string]: Tensor } = {};
   #past: StepInput['past'] = [];
   readonly #probabilities = new ReusedBuffer();
   readonly #fresh = new ReusedBuffer();
@@ -107,10 +113,12 @@ export class StepSession implements StepModel {
       rotation,
       adapters,
       embed,
+      isGrouped,
     }: {
       readonly rotation: Feeds;
       readonly adapters: JoinedAdapters | undefined;
       readonly embed: Embed | undefined;
+      readonly isGrouped: boolean;
     },
   ) {
     this.vocabSize = vocabSize;
@@ -122,6 +130,7 @@ export class StepSession implements StepModel {
     this.#feeds = { ...rotation };
     this.#adapters = adapters;
     this.#embed = embed;
+    this.#isGrouped = isGrouped;
   }
 
   /** Copies the parameters of the adapters. Later passes use them. */
@@ -133,42 +142,75 @@ export class StepSession implements StepModel {
   /** Drops the keys and values of the last pass, and the memory of its outputs. The next pass allocates it again. */
   releaseMemory(): void {
     this.#feeds = { ...this.#constantFeeds };
+    this.#present = {};
     this.#past = [];
     this.#probabilities.release();
     this.#fresh.release();
   }
 
   async run(input: StepInput): Promise<StepOutput> {
+    const probabilities = this.#probabilities.view(input.numRows * this.vocabSize);
+    if (!this.#isGrouped) return { probabilities, fresh: await this.#runPlain(input, probabilities) };
+    if (input.width === 1) await this.#runGrouped(input, probabilities);
+    else
+      for (let row = 0; row < input.numRows; row += 1)
+        await this.#runGrouped(
+          rowOf(input, row),
+          probabilities.subarray(row * this.vocabSize, (row + 1) * this.vocabSize),
+        );
+    return { probabilities, fresh: null };
+  }
+
+  async #runPlain(input: StepInput, probabilities: Float32Array): Promise<Float32Array> {
     const { numRows, width, pastLength } = input;
     const { numLayers, numKvHeads, headDim } = this.kvShape;
-    Object.assign(this.#feeds, this.#tokens(input), this.#pastFeeds(input), {
-      positions: toTensor(input.positions, [numRows, width]),
-      last: toTensor(input.lastTokens, [numRows]),
-      bias: toTensor(input.bias, [numRows, 1, 1, width, pastLength + width]),
-      inverse_temperature: toTensor(input.inverseTemperatures, [numRows, 1]),
-    });
-    const probabilities = this.#probabilities.view(numRows * this.vocabSize);
+    Object.assign(
+      this.#feeds,
+      this.#commonFeeds(input),
+      this.#pastFeeds(input, [numRows, numKvHeads, 1, pastLength, headDim]),
+      {
+        positions: toTensor(input.positions, [numRows, width]),
+        bias: toTensor(input.bias, [numRows, 1, 1, width, pastLength + width]),
+      },
+    );
     const fresh = this.#fresh.view(2 * numLayers * numRows * numKvHeads * width * headDim);
-    await this.#session.run(this.#feeds, {
+    await runInto(this.#session, this.#feeds, {
       probabilities: toTensor(probabilities, [numRows, this.vocabSize]),
       fresh: toTensor(fresh, [2 * numLayers * numRows, numKvHeads, width, headDim]),
     });
-    return { probabilities, fresh };
+    return fresh;
+  }
+
+  async #runGrouped(input: StepInput, probabilities: Float32Array): Promise<void> {
+    const { numRows, pastLength } = input;
+    const { numKvHeads, headDim } = this.kvShape;
+    const ends = Int32Array.from(input.lastTokens, (last) => input.positions[last] ?? 0);
+    const past = this.#pastFeeds(input, [numRows, numKvHeads, pastLength, headDim]);
+    Object.assign(this.#feeds, this.#commonFeeds(input), past, {
+      ends: toTensor(ends, [numRows]),
+      longest: toTensor(Int32Array.of(Math.max(...ends) + 1), [1]),
+    });
+    for (const [index, tensor] of Object.values(past).entries()) this.#present[`present_${index}`] = tensor;
+    this.#present['probabilities'] = toTensor(probabilities, [numRows, this.vocabSize]);
+    await runInto(this.#session, this.#feeds, this.#present);
+  }
+
+  #commonFeeds({ ids, numRows, width, lastTokens, inverseTemperatures }: StepInput): Feeds {
+    const rows = this.#embed?.(ids);
+    return {
+      ...(rows === undefined
+        ? { ids: toTensor(ids, [numRows, width]) }
+        : { embedded: toTensor(rows, [numRows, width, rows.length / ids.length]) }),
+      last: toTensor(lastTokens, [numRows]),
+      inverse_temperature: toTensor(inverseTemperatures, [numRows, 1]),
+    };
   }
 
   /** Returns nothing if the last pass had the same past. */
-  #pastFeeds({ past, numRows, pastLength }: StepInput): Feeds {
+  #pastFeeds({ past }: StepInput, shape: readonly number[]): Feeds {
     if (past === this.#past) return {};
     this.#past = past;
-    const { numKvHeads, headDim } = this.kvShape;
-    const shape = [numRows, numKvHeads, 1, pastLength, headDim];
     return Object.fromEntries(past.map((values, index) => [`past_${index}`, toTensor(values, shape)]));
-  }
-
-  #tokens({ ids, numRows, width }: StepInput): Feeds {
-    if (this.#embed === undefined) return { ids: toTensor(ids, [numRows, width]) };
-    const rows = this.#embed(ids);
-    return { embedded: toTensor(rows, [ids.length, rows.length / ids.length]) };
   }
 
   async close(): Promise<void> {
@@ -176,7 +218,7 @@ export class StepSession implements StepModel {
   }
 }
 
-/** Memory that ONNX Runtime writes an output into. Without it, each output would be copied into a new array. */
+/** Memory that ONNX Runtime writes an output into. */
 class ReusedBuffer {
   #values = new Float32Array(0);
 
@@ -188,4 +230,25 @@ class ReusedBuffer {
   release(): void {
     this.#values = new Float32Array(0);
   }
+}
+
+/** Returns one row of a pass, without padding. */
+function rowOf({ width, pastLength, ...input }: StepInput, row: number): StepInput {
+  const last = input.lastTokens[row] ?? 0;
+  const [start, end] = [row * width, last + 1];
+  const rowLength = (input.past[0]?.length ?? 0) / input.numRows;
+  return {
+    numRows: 1,
+    width: end - start,
+    pastLength,
+    ids: input.ids.subarray(start, end),
+    positions: input.positions.subarray(start, end),
+    lastTokens: Int32Array.of(last - start),
+    bias: input.bias,
+    inverseTemperatures: input.inverseTemperatures.subarray(row, row + 1),
+    past:
+      input.numRows === 1
+        ? input.past
+        : input.past.map((values) => values.subarray(row * rowLength, (row + 1) * rowLength)),
+  };
 }

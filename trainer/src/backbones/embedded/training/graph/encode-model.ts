@@ -10,7 +10,9 @@ const irVersion = 9;
 const opsetVersion = 18;
 const contribDomain = 'com.microsoft';
 
-const elementTypeCodes: Record<ElementType, number> = {
+type TensorType = Exclude<ElementType, 'sequence'>;
+
+const elementTypeCodes: Record<TensorType, number> = {
   float32: 1,
   uint8: 2,
   int32: 6,
@@ -33,7 +35,7 @@ export type ExternalTensor = { readonly location: string; readonly offset: numbe
 export type EncodedTensor = {
   readonly name: string;
   readonly shape: readonly number[];
-  readonly type: ElementType;
+  readonly type: TensorType;
   readonly content: TensorContent | ExternalTensor;
 };
 
@@ -129,16 +131,22 @@ function writeExternalContent(writer: ProtobufWriter, content: ExternalTensor): 
   writer.int(14, 1);
 }
 
-function writePort(writer: ProtobufWriter, port: EncodedPort): void {
-  writer.string(1, port.name);
-  writer.message(2, (type) => {
-    type.message(1, (tensorType) => {
-      tensorType.int(1, elementTypeCodes[port.type]);
-      tensorType.message(2, (shape) => {
-        for (const dim of port.shape) {
-          shape.message(1, (entry) => (typeof dim === 'number' ? entry.int(1, dim) : entry.string(2, dim)));
-        }
-      });
+function writePort(writer: ProtobufWriter, { name, shape, type }: EncodedPort): void {
+  writer.string(1, name);
+  writer.message(2, (message) => {
+    if (type === 'sequence')
+      message.message(4, (sequence) => sequence.message(1, (element) => writeTensorType(element, 'float32')));
+    else writeTensorType(message, type, shape);
+  });
+}
+
+function writeTensorType(writer: ProtobufWriter, type: TensorType, shape?: Shape): void {
+  writer.message(1, (tensorType) => {
+    tensorType.int(1, elementTypeCodes[type]);
+    if (shape === undefined) return;
+    tensorType.message(2, (message) => {
+      for (const dim of shape)
+        message.message(1, (entry) => (typeof dim === 'number' ? entry.int(1, dim) : entry.string(2, dim)));
     });
   });
 }

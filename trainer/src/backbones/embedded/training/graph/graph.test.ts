@@ -1,4 +1,4 @@
-import { openSession, toTensor } from '@agentjet/onnx';
+import { openSession, runInto, toTensor, unreturnedOutput } from '@agentjet/onnx';
 import { expect, test } from 'vitest';
 import { readFields } from '../../../tinker/wire/proto-fields.js';
 import { copyAfter } from './copy-after.js';
@@ -28,6 +28,22 @@ test('one graph runs at every size of its symbolic dims', async () => {
     expect(outputs['gradient']?.dims).toEqual([batch, time, 2]);
     expect(Array.from(outputs['gradient']?.data as Float32Array)).toEqual(Array.from(data, (element) => 2 * element));
   }
+  await session.release();
+});
+
+test('outputs are written into given arrays and not copied', async () => {
+  const graph = new Graph();
+  graph.output(unreturnedOutput, graph.node('SequenceEmpty', [], { shape: [], type: 'sequence' }));
+  graph.output('sum', add(graph.input('value', ['N']), 1));
+  const session = await openSession(graph.encode(), { threads: 1 });
+  const size = 2 ** 20;
+  const value = toTensor(new Float32Array(size).fill(2), [size]);
+  const sum = new Float32Array(size);
+  const before = process.memoryUsage().arrayBuffers;
+  for (let run = 0; run < 4; run += 1) await runInto(session, { value }, { sum: toTensor(sum, [size]) });
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(sum.byteLength);
+  expect(sum.every((element) => element === 3)).toBe(true);
+  await expect(runInto(session, {}, { sum: toTensor(sum, [size]) })).rejects.toThrow('value');
   await session.release();
 });
 

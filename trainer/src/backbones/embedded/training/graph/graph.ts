@@ -7,7 +7,7 @@
 
 import { copyAfter } from './copy-after.js';
 import { encodeModel } from './encode-model.js';
-import type { Attributes, EncodedNode, ExternalTensor, TensorContent } from './encode-model.js';
+import type { Attributes, EncodedNode, EncodedTensor, ExternalTensor, TensorContent } from './encode-model.js';
 import { isSameShape } from './value.js';
 import type { Dim, ElementType, Operand, Shape, Value } from './value.js';
 
@@ -33,11 +33,7 @@ type Node = {
   readonly isContrib: boolean;
 };
 
-type Initializer = {
-  readonly shape: readonly number[];
-  readonly content: TensorContent | ExternalTensor;
-  readonly name?: string;
-};
+type Initializer = Omit<EncodedTensor, 'name'> & { readonly name?: string };
 
 /**
  * A part of the graph whose gradient is computed from `output`, or by building it again from its input; or the end of a
@@ -109,13 +105,10 @@ export class Graph {
   initializer(
     shape: readonly number[],
     content: TensorContent | ExternalTensor,
-    options: { readonly type?: ElementType; readonly name?: string } = {},
+    { type = this.floatType, name }: { readonly type?: EncodedTensor['type']; readonly name?: string } = {},
   ): Value {
-    const value = this.#value({ shape, type: options.type ?? this.floatType });
-    this.#initializers.set(
-      value,
-      options.name === undefined ? { shape, content } : { shape, content, name: options.name },
-    );
+    const value = this.#value({ shape, type });
+    this.#initializers.set(value, { shape, content, type, ...(name !== undefined && { name }) });
     return value;
   }
 
@@ -271,12 +264,7 @@ export class Graph {
           outputs: node.outputs.map(nameOf),
         }),
       ),
-      initializers: initializers.map(([value, { shape, content }]) => ({
-        name: nameOf(value),
-        shape,
-        content,
-        type: value.type,
-      })),
+      initializers: initializers.map(([value, initializer]) => ({ ...initializer, name: nameOf(value) })),
       inputs: [...this.#inputs]
         .filter(([, value]) => used.has(value))
         .map(([name, { shape, type }]) => ({ name, shape, type })),

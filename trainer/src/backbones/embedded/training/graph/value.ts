@@ -8,7 +8,7 @@ import type { Graph } from './graph.js';
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 
-export type ElementType = 'float32' | 'float64' | 'float16' | 'uint8' | 'int32' | 'int64' | 'bool';
+export type ElementType = 'float32' | 'float64' | 'float16' | 'uint8' | 'int32' | 'int64' | 'bool' | 'sequence';
 
 /** A tensor of the graph. Values are compared by identity, not by their fields. */
 export type Value = {
