@@ -76,7 +76,7 @@ describe('memory of the embedded backbone', () => {
   const sampled = { groups: 4, episodes: 4, prompt: 512, answer: 107 };
   const inInt8 = { section: { frozenWeights: 'int8' } };
   // Peaks of processes in MB, measured as `npm run bench -- memory` does. On another processor, nano had 343, 969 and 999. The processes that trained also trained
-  // smaller trees.
+  // smaller trees. With LoRA, 0.5B trained one step with trees of 1,368 and 444 tokens, and then answered 24 calls.
   it.each([
     ['nano', { groups: 2, episodes: 4, prompt: 100, answer: 50 }, {}, 294],
     ['nano', { groups: 8, episodes: 8, prompt: 1024, answer: 100 }, {}, 850],
@@ -86,17 +86,16 @@ describe('memory of the embedded backbone', () => {
     ['30M', usual, {}, 2861],
     ['30M', { groups: 1, episodes: 1, prompt: 1536, answer: 512 }, {}, 2578],
     ['30M', { groups: 2, episodes: 8, prompt: 1024, answer: 380 }, {}, 6821],
-    ['30M', usual, { kl: true, rank: 16 }, 1845],
-    ['30M', usual, { rank: 16, ...inInt8 }, 1651],
+    ['30M', usual, { kl: true, rank: 16 }, 1514],
+    ['30M', usual, { rank: 16, ...inInt8 }, 1321],
     ['30M', sampled, { trains: false }, 800],
     ['135M', rows, {}, 5595],
-    ['135M', rows, { rank: 16, ...inInt8 }, 2354],
-    ['135M', usual, { rank: 16, ...inInt8 }, 4752],
+    ['135M', rows, { rank: 16, ...inInt8 }, 2120],
     ['135M', sampled, { trains: false }, 2168],
-    ['135M', sampled, { trains: false, ...inInt8 }, 1158],
+    ['135M', sampled, { trains: false, ...inInt8 }, 1052],
     ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false }, 6977],
     ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false, ...inInt8 }, 1251],
-    ['0.5B', usual, { rank: 16, ...inInt8 }, 7264],
+    ['0.5B', usual, { rank: 16, ...inInt8 }, 5076],
   ] as const)('is at least the measured peak, and at most a fifth more: %s, %o, %o', (model, work, more, megabytes) => {
     const ratio = peakOf(estimateEmbedded(requestOf(shapes[model], work, more))) / (megabytes * 1e6);
     expect(ratio).toBeGreaterThanOrEqual(1);
@@ -139,7 +138,7 @@ describe('memory of the embedded backbone', () => {
   });
 
   it('grows with the longest sample, up to what the model allows', () => {
-    const work = { groups: 4, episodes: 8, prompt: 1024, answer: 1024 };
+    const work = { groups: 4, episodes: 2, prompt: 1024, answer: 1024 };
     const at = (longestSample: number): number =>
       sumParts(estimateEmbedded(requestOf(shapes['30M'], work, { longestSample, rank: 16 })).parts);
     expect(at(512)).toBeLessThan(at(1024));

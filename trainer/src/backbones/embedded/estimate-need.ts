@@ -6,7 +6,7 @@ import { withTeacherSeconds } from '../needs/teacher-need.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { readLora } from '../lora-options.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
-import { microbatchLimits } from './training/microbatches/microbatch-limits.js';
+import { microbatchLimits, valuesPerToken } from './training/microbatches/microbatch-limits.js';
 import { gridOfTree } from './training/microbatches/plan-microbatches.js';
 import { storedBytes, type WeightFormat } from './training/frozen/frozen-weights.js';
 import { headChunks } from './training/model/head-chunks.js';
@@ -45,8 +45,6 @@ const chunkCopies = { training: 8, scoring: 2 };
  * also read a path and all weights are trained.
  */
 const scoreCopies = { inRows: 3, withPaths: 5, adapter: 3, scoring: 2 };
-/** A head in fewer bits is converted for the product of the forward pass and for that of the backward pass. */
-const convertedHeads = 2;
 /** The factor for values of layers under an adapter, from gaps between them in the memory of ONNX Runtime. */
 const adapterGaps = 1.12;
 /**
@@ -62,8 +60,8 @@ const int8Copies = 1.28;
  */
 const adapterCopies = 9.2;
 /**
- * A cache that grows is copied, one buffer at a time. Old buffers that Node has not freed yet take at most this share of
- * the cache, and at most these bytes (measured: 20 to 50 MiB next to 450 MiB of keys and values).
+ * In a model that only samples, old prefixes and outputs that Node has not freed yet take at most this share of the
+ * cache, and at most these bytes (measured when a growing cache was also copied: 20 to 50 MiB next to 450 MiB).
  */
 const oldBuffers = { share: 0.6, most: 128 * mebibyte };
 /**
@@ -89,6 +87,7 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
     shape,
     workload,
     hasReference: hasReference(request.config),
+    isCorrected: isCorrected(request.config),
     teacher,
     trained,
     isAdapter,
@@ -138,6 +137,8 @@ type Job = {
   readonly shape: ModelShape;
   readonly workload: Workload;
   readonly hasReference: boolean;
+  /** Whether a forward pass before each step compares the logprobs of training with those of sampling. */
+  readonly isCorrected: boolean;
   readonly teacher?: Teacher | undefined;
   /** The number of trained parameters. */
   readonly trained: number;
@@ -151,6 +152,10 @@ type Job = {
 type Model = Pick<Job, 'config' | 'workload' | 'isAdapter' | 'format'>;
 
 type Teacher = Model & Pick<Job, 'shape'>;
+
+function isCorrected({ trainerCommon: { tisCap, rolloutIsThreshold } }: NeedRequest['config']): boolean {
+  return tisCap > 0 || rolloutIsThreshold > 0;
+}
 
 function formatOf(value: unknown): WeightFormat {
   return value === 'int8' || value === 'float16' ? value : 'float32';
@@ -194,7 +199,8 @@ function openingBytes({ shape, config, format }: Job): number {
  * Returns the parts of a model that samples. The memory for opening is freed before the first call, so only the larger
  * of cache and opening counts.
  */
-function samplingParts(job: Job, cache: number): readonly MemoryPart[] {
+function samplingParts(job: Job, stored: number): readonly MemoryPart[] {
+  const cache = stored + Math.min(oldBuffers.share * stored, oldBuffers.most);
   return [
     ...openParts(job),
     { name: 'keys and values', bytes: cache },
@@ -239,11 +245,12 @@ function adapterParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const training = kept + recomputed;
   const [cache, opening] = [cacheBytes(job), openingBytes(job)];
   const teacher = job.teacher ? teacherBytes(job.teacher, tree) : 0;
-  const late = cache + training + teacher + (job.hasReference ? scoring : 0);
+  const scored = job.hasReference || job.isCorrected ? scoring : 0;
+  const late = cache + training + teacher + scored;
   return [
     ...openParts(job),
     { name: 'adapter', bytes: adapterCopies * job.trained * bytesPerFloat },
-    ...(job.hasReference ? [{ name: 'reference', bytes: scoring }] : []),
+    ...(scored > 0 ? [{ name: job.hasReference ? 'reference' : 'importance correction', bytes: scored }] : []),
     ...(teacher > 0 ? [{ name: 'teacher', bytes: teacher }] : []),
     { name: 'keys and values', bytes: cache },
     { name: 'activations', bytes: training },
@@ -265,7 +272,9 @@ function largestGrid({ config, workload, isAdapter }: Model, { size, depth }: La
   const limits = microbatchLimits(config, { isAdapter });
   const grid = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
   const perTree = grid.numRows * grid.rowLength;
-  const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(grid.numKeys) / perTree), tasks));
+  const room = limits.maxTokens(grid.numKeys) / perTree;
+  // Under an adapter, activations are most of the memory, and smaller trees may fill the rest of a micro-batch.
+  const numTrees = Math.max(1, Math.min(isAdapter ? room : Math.floor(room), tasks));
   const numTokens = numTrees * perTree;
   return {
     ...grid,
@@ -306,7 +315,9 @@ function activationBytes(
   // The logits are freed before the first layer is computed again.
   const largestPart = Math.max(layerBytes(model, grid, 1), headBytes(model, copies.training, numTrained));
   const ofRecomputed = grid.isKept ? 0 : bytesPerFloat * numTokens * numLayers * hiddenSize + largestPart;
-  const forward = numTokens * (valuesPerToken(model) + scoreCopies.scoring * numHeads * numKeys);
+  const forward =
+    numTokens *
+    (valuesPerToken(model.config, { numLayers: 1, isAdapter: false }) + scoreCopies.scoring * numHeads * numKeys);
   return {
     kept: ofKept,
     recomputed: ofRecomputed,
@@ -314,21 +325,20 @@ function activationBytes(
   };
 }
 
-const valuesPerToken = ({ config: { hiddenSize, numHeads, headDim, intermediateSize } }: Model): number =>
-  10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
-
 /** Returns the bytes of that many layers, with their probabilities and gradients. */
 function layerBytes(model: Model, { numRows, numKeys, numTokens }: Grid, numLayers: number): number {
   const ofWhole = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
-  const [scores, gaps] = model.isAdapter ? [scoreCopies.adapter, adapterGaps] : [ofWhole, 1];
-  const perToken = numLayers * valuesPerToken(model) + model.config.numHeads * (numLayers + scores) * numKeys;
-  return gaps * bytesPerFloat * numTokens * perToken;
+  const { config, isAdapter } = model;
+  const [scores, gaps] = isAdapter ? [scoreCopies.adapter, adapterGaps] : [ofWhole, 1];
+  const values = valuesPerToken(config, { numLayers, isAdapter });
+  const perToken = values + config.numHeads * (numLayers + scores) * numKeys;
+  return Math.ceil(gaps * bytesPerFloat * numTokens * perToken);
 }
 
-/** Returns the bytes of that many copies of logits. A head that is stored in fewer bits is converted for its products. */
+/** Returns the bytes of that many copies of logits. A head that is stored in fewer bits is converted once for all of them. */
 function headBytes({ config, format, isAdapter }: Model, numCopies: number, numTrained: number): number {
   const { vocabSize, hiddenSize } = config;
-  const converted = format === 'float32' ? 0 : convertedHeads * vocabSize * hiddenSize * bytesPerFloat;
+  const converted = format === 'float32' ? 0 : vocabSize * hiddenSize * bytesPerFloat;
   return converted + (bytesPerFloat * numCopies * numTrained * vocabSize) / (isAdapter ? headChunks(config) : 1);
 }
 
@@ -340,13 +350,11 @@ function cacheBytes({ config, shape, workload }: Job): number {
   const rows = Math.max(longestSample * perToken, Math.min(maxKvBytes, atOnce * longestSample * perToken));
   const prefixes =
     (Math.ceil((atOnce / episodes) * tasks) * promptTokens + atOnce * (longestSample - promptTokens)) * perToken;
-  return withOldBuffers(rows) + Math.min(maxPrefixCacheBytes, prefixes);
+  return rows + Math.min(maxPrefixCacheBytes, prefixes);
 }
 
 /** The memory of caches that have grown to their limits. */
 function fullCacheBytes({ shape }: Job): number {
   const { maxKvBytes, maxPrefixCacheBytes } = resolveEngineLimits({}, shape.numParameters);
-  return withOldBuffers(maxKvBytes) + maxPrefixCacheBytes;
+  return maxKvBytes + maxPrefixCacheBytes;
 }
-
-const withOldBuffers = (bytes: number): number => bytes + Math.min(oldBuffers.share * bytes, oldBuffers.most);

@@ -3,6 +3,8 @@ import { gradientError, inputAt, type GradientCase } from '../../../../testing/g
 import { add, multiply, square } from '../graph/elementwise.js';
 import { reshape } from '../graph/reshape.js';
 import { attention } from './attention.js';
+import { gatedSilu } from './gated-silu.js';
+import { addLowRank } from './low-rank.js';
 import { pathGather } from './path-gather.js';
 import { rmsNorm } from './rms-norm.js';
 import { rope } from './rope.js';
@@ -77,6 +79,15 @@ const scoredByHead =
     return use === 'gradients' ? first : add(reshape(first, [5, 1]), square(entropies));
   };
 
+/** Both adapters read a value that their gradient computes again. */
+const adapted: Build = (_, inputs) => {
+  const [gate, weight, a, b] = [0, 1, 2, 3].map((index) => inputAt(inputs, index)) as [Value, Value, Value, Value];
+  const states = rmsNorm(gate, weight, 1e-3);
+  const factor = addLowRank(states, states, { a, b, scale: 0.7 });
+  const gated = gatedSilu(gate, factor);
+  return addLowRank(gated, gated, { a, b, scale: 1.3 });
+};
+
 /** Two rows with paths 0-2 and 1-2: token 2 is read twice, token 3 never. */
 const alongPaths: Build = (graph, inputs, integers) => {
   const isRead = () => constant(graph, [2, 2, 2], [1, 0, 0, 1, 1, 1, 0, 0]);
@@ -127,6 +138,11 @@ const cases: readonly Case[] = [
       build: scoredByHead(use, numChunks),
     })),
   ),
+  {
+    name: 'a low-rank adapter over normalized states and over a gate',
+    shapes: [[4, 6], [6], [2, 6], [6, 2]],
+    build: adapted,
+  },
   {
     name: 'pathGather',
     shapes: [

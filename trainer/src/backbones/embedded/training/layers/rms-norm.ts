@@ -1,6 +1,8 @@
 /** Root mean square normalization (Zhang and Sennrich 2019) over the last axis. */
 
 import { add, divide, multiply, reciprocal, square, squareRoot, subtract } from '../graph/elementwise.js';
+import { copyAfter } from '../graph/copy-after.js';
+import { recomputable } from '../graph/compute-again.js';
 import { shareResult } from '../graph/share-result.js';
 import { gemm } from '../graph/matmul.js';
 import { reshape } from '../graph/reshape.js';
@@ -23,6 +25,7 @@ export function rmsNorm(value: Value, weight: Value, epsilon: number): Value {
   };
   const ofWeight = (gradient: Value): Value =>
     reshape(gemm(inverse, weightedInput(gradient), { transposeLeft: true }), [size]);
+  recomputable(output, (gradient) => multiply(multiply(value, copyAfter(inverse, [gradient])), weight));
   return graph.differentiable(output, [
     { of: value, gradient: ofValue },
     { of: weight, gradient: ofWeight },

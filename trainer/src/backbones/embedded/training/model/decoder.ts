@@ -9,6 +9,7 @@ import { gemm } from '../graph/matmul.js';
 import { concat, reshape, transpose } from '../graph/reshape.js';
 import { dimAt } from '../graph/value.js';
 import { attention } from '../layers/attention.js';
+import { gatedSilu } from '../layers/gated-silu.js';
 import { addLowRank } from '../layers/low-rank.js';
 import { pathGather } from '../layers/path-gather.js';
 import { rmsNorm } from '../layers/rms-norm.js';
@@ -35,8 +36,8 @@ export type DecoderInputs = {
   readonly bias: Value;
   readonly paths: PathInputs | undefined;
   readonly stored: StoredMatrices;
-  /** The scale of the adapters among the parameters. */
-  readonly adapterScale: number;
+  /** The scale of the adapters among the parameters. Undefined if there are none. */
+  readonly adapterScale: number | undefined;
   /** True if the backward pass computes each layer again. Only the states between layers then stay in memory. */
   readonly isRecomputed: boolean;
 };
@@ -74,7 +75,7 @@ type Block = {
   readonly parameters: ParameterValues;
   readonly stored: StoredMatrices;
   readonly prefix: string;
-  readonly adapterScale: number;
+  readonly adapterScale: number | undefined;
 };
 
 function normalized({ config, parameters, prefix }: Block, name: string, hidden: Value): Value {
@@ -96,7 +97,9 @@ function linear({ parameters, stored, prefix, adapterScale: scale }: Block, name
   const bias = parameters.get(`${prefix}${name}.bias`);
   const output = product(input, `${prefix}${name}.weight`, { parameters, stored, bias });
   const [a, b] = [parameters.get(`${prefix}${name}.lora_A.weight`), parameters.get(`${prefix}${name}.lora_B.weight`)];
-  return a === undefined || b === undefined ? output : addLowRank(output, input, { a, b, scale });
+  return scale === undefined || a === undefined || b === undefined
+    ? output
+    : addLowRank(output, input, { a, b, scale });
 }
 
 function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: DecoderInputs): Value {
@@ -146,6 +149,9 @@ function headsFirst(value: Value, numHeads: number): Value {
 }
 
 function feedForward(block: Block, hidden: Value): Value {
-  const gate = silu(linear(block, 'mlp.gate_proj', hidden));
-  return linear(block, 'mlp.down_proj', multiply(gate, linear(block, 'mlp.up_proj', hidden)));
+  const gate = linear(block, 'mlp.gate_proj', hidden);
+  const up = (): Value => linear(block, 'mlp.up_proj', hidden);
+  // Training of all weights repeats to the last bit of kept results, and `gatedSilu` rounds differently.
+  const opened = block.adapterScale === undefined ? multiply(silu(gate), up()) : gatedSilu(gate, up());
+  return linear(block, 'mlp.down_proj', opened);
 }

@@ -108,7 +108,7 @@ function predictingStates(
     bias: graph.input('bias', ['B', 1, 'T', hasPaths ? 'keys' : 'T']),
     paths: hasPaths ? pathInputs(graph, tokens) : undefined,
     stored,
-    adapterScale: adapter?.scale ?? 1,
+    adapterScale: adapter?.scale,
     isRecomputed,
   });
   const predicting = gatherUnique(
