@@ -147,7 +147,7 @@ CHOICES = {
     "fsdp": ("auto", "always"),
     "reshard": ("auto", "always", "never"),
     "shard_over": ("node", "all"),
-    "schedule": ("constant", "linear", "cosine"),
+    "schedule": ("constant", "linear", "cosine", "warmup_stable_decay"),
     "server": ("builtin", "vllm"),
 }
 

@@ -274,6 +274,8 @@ def test_learning_rate_schedules() -> None:
     assert [at("cosine", s) for s in (4, 8, 12)] == pytest.approx([1, 0.5, 0])
     wsd = OptimizerConfig(learning_rate=1.0, schedule="warmup_stable_decay", warmup_steps=4, total_steps=12, decay_steps=4, min_rate_share=0.5)
     assert [learning_rate(wsd, s) for s in (0, 8, 10, 12, 99)] == pytest.approx([0.25, 1, 0.75, 0.5, 0.5])
+    for schedule in ("constant", "linear", "cosine", "warmup_stable_decay"):
+        assert parse_config({"optimizer": {"schedule": schedule}}).optimizer.schedule == schedule
 
 
 def test_packs_are_shared_out_evenly() -> None:

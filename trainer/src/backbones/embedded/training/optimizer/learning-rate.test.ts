@@ -29,6 +29,11 @@ test('no warmup starts at the full rate', () => {
   expect(learningRateAt({ ...options, warmupSteps: 0 }, 0)).toBe(1);
 });
 
+test('a falling schedule whose end is not known keeps the full rate', () => {
+  for (const schedule of ['linear', 'cosine', 'warmup_stable_decay'] as const)
+    expect([3, 4, 99].map((step) => learningRateAt({ ...options, schedule, totalSteps: 0 }, step))).toEqual([1, 1, 1]);
+});
+
 test('a falling schedule ends at the least rate and stays there', () => {
   const at = (schedule: OptimizerOptions['schedule'], step: number) =>
     learningRateAt({ ...options, schedule, minRateShare: 0.1 }, step);
