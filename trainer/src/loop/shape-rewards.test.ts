@@ -64,3 +64,11 @@ it('KL in the reward is the sum over the sampled tokens of an episode', () => {
   const after = shapeRewards(before, { kl: { coef: 0.5, estimator: 'k2' } });
   expect(shapingMetrics(before, after)).toEqual({ reward_penalty: 0.3125 });
 });
+
+it('KL in the reward leaves equal rewards equal while the policy differs from the initial model by rounding alone', () => {
+  const rounded = (by: number) =>
+    sampleOf([2], { logprobs: Float32Array.of(0, -1, -2), teacherLogprobs: Float32Array.of(0, -1 + by, -2 - by / 2) });
+  const before = [groupOf(...[3e-5, -4e-5].map((by) => ({ reward: 1, samples: [rounded(by)] })))];
+  const [group] = shapeRewards(before, { kl: { coef: 1, estimator: 'k1' } });
+  expect(group?.episodes.map(({ reward }) => reward)).toEqual([1, 1]);
+});

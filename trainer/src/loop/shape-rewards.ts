@@ -1,4 +1,5 @@
 import type { EpisodeGroup, LossOptions, MetricValues, RewardedEpisode, Sample } from '@agentjet/core';
+import { scoreGap } from '../algorithms/score-gap.js';
 import { klEstimate } from '../slope/term-loss.js';
 
 /** What is subtracted from rewards before they are compared. */
@@ -65,7 +66,7 @@ function sumKl(samples: readonly Sample[], { estimator }: NonNullable<RewardShap
   let sum = 0;
   for (const { lossMask, logprobs, teacherLogprobs } of samples)
     lossMask.forEach((mask, t) => {
-      if (mask === 1) sum += klEstimate((teacherLogprobs?.[t] ?? 0) - (logprobs[t] ?? 0), estimator).value;
+      if (mask === 1) sum += klEstimate(scoreGap(teacherLogprobs?.[t] ?? 0, logprobs[t] ?? 0), estimator).value;
     });
   return sum;
 }

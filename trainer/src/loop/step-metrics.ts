@@ -1,5 +1,6 @@
 import { type MetricValues, toSnakeCase, type TrainStepMetrics, addUp, mean, roundTime } from '@agentjet/core';
 import { toSuccessRecord } from '@agentjet/core/success';
+import { logprobRounding } from '../algorithms/score-gap.js';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
@@ -122,14 +123,9 @@ function rewardSumOf({ report, episodes }: TrainingGroup): number {
   return report?.rewardSum ?? addUp(episodes, ({ reward }) => reward);
 }
 
-/**
- * The smallest gap between sampling and training that is reported, in nats. A smaller gap is rounding, which differs
- * from run to run, so it is reported as 0.
- */
-const gapLimit = 1e-4;
-
+/** A gap between sampling and training that is only rounding differs from run to run, so it is reported as 0. */
 function visibleGap(gap: number): number {
-  return gap < gapLimit ? 0 : gap;
+  return gap < logprobRounding ? 0 : gap;
 }
 
 /**

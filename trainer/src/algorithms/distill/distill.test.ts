@@ -173,6 +173,12 @@ describe('distill', () => {
     expect(advantagesOf({ klPenaltyCoef: 2, clipMin: -5, clipMax: 0.875 })).toEqual([0, 1.5, -10, 1.75]);
   });
 
+  it.each([0, 0.5, 1])('learns nothing from a teacher that differs by rounding alone, with beta %d', (beta) => {
+    const equal = { ...scored, teacherLogprobs: scored.logprobs.map((logprob) => logprob + 5e-5) };
+    const [credited] = createDistill({ beta }).credit(toGroup([equal]));
+    expect([...(credited?.advantages ?? [])]).toEqual([0, 0, 0, 0]);
+  });
+
   it('gives forward KL and Jensen-Shannon divergences other advantages', () => {
     expect(advantagesOf({ beta: 0 })[1]).toBeCloseTo(Math.exp(0.75) - 1, 6);
     expect(advantagesOf({ beta: 0.5 })[2]).toBeCloseTo(2 * Math.log((1 + Math.exp(-8.5)) / 2), 6);

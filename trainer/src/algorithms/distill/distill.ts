@@ -1,4 +1,5 @@
 import { BackboneError, type Algorithm, type EpisodeGroup, type Sample } from '@agentjet/core';
+import { scoreGap } from '../score-gap.js';
 
 export type DistillOptions = {
   /** The weight of the teacher. Defaults to 1. */
@@ -19,7 +20,7 @@ export type DistillOptions = {
  *     d_t = log teacher(t) - log student(t)
  *     A_t = klPenaltyCoef * clip(log(1 - beta + beta * exp(d_t)) / beta, clipMin, clipMax) + weight * A_t of the rewards
  *
- * With beta = 1 the advantage is d_t, and its expectation is the negative reverse KL of the token's distribution. Lower
+ * A difference that rounding alone may explain counts as 0. With beta = 1 the advantage is d_t, and its expectation is the negative reverse KL of the token's distribution. Lower
  * values train the generalized Jensen-Shannon divergence of Agarwal et al. (eq. 1), divided by beta * (1 - beta): the
  * expectation of A_t * grad log student(t) is its negative gradient. With beta = 0 this is the forward KL, and A_t is
  * exp(d_t) - 1. This holds for the weights that sampled: further updates of a batch keep the advantages, and the loss
@@ -38,7 +39,7 @@ export function createDistill({
     const teacher = teacherOf(sample);
     const ofToken = (mask: number, t: number): number => {
       if (mask !== 1) return 0;
-      const advantage = clip(advantageOf((teacher[t] ?? 0) - (sample.logprobs[t] ?? 0), beta));
+      const advantage = clip(advantageOf(scoreGap(teacher[t] ?? 0, sample.logprobs[t] ?? 0), beta));
       return klPenaltyCoef * advantage + (rewards?.weight ?? 0) * (sample.advantages[t] ?? 0);
     };
     return { ...sample, advantages: Float32Array.from(sample.lossMask, ofToken) };
