@@ -1,4 +1,3 @@
-import path from 'node:path';
 import {
   BackboneError,
   sectionOf,
@@ -7,7 +6,6 @@ import {
   type Gpus,
   type JsonObject,
 } from '@agentjet/core';
-import { readModelConfig } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { readAvailableMemory, type AvailableMemory } from './needs/available-memory.js';
 import { waysOut } from './needs/describe-need.js';
@@ -16,6 +14,7 @@ import { readGpus } from './needs/read-gpus.js';
 import { describeTeacher } from './policy/describe-teacher.js';
 import { withPacks } from './policy/judge-model.js';
 import { resolveModelDir } from './policy/model-dir.js';
+import { readDescription } from './policy/read-description.js';
 
 export type ModelCheck = {
   readonly model: string;
@@ -59,15 +58,6 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
       backbones.map((backbone) => checkBackbone(backbone, { config, description, teacher, machine })),
     ),
   };
-}
-
-async function readDescription(dir: string): Promise<JsonObject> {
-  const description = await readModelConfig(dir);
-  if (description !== undefined) return description;
-  throw new BackboneError(
-    'bad_model_files',
-    `${path.join(dir, 'config.json')} is missing or holds no JSON object. Name a folder in the Hugging Face layout.`,
-  );
 }
 
 type Job = {

@@ -10,8 +10,10 @@ import type { BackboneEntry } from '@agentjet/inputs';
 import { createConfig } from '@agentjet/inputs/testing';
 import type { JobEvent, JobListener } from '@agentjet/records';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
+import { writeTensorsInPieces, type PlannedTensor } from '@agentjet/trainer/model-files';
 import { backbones } from '@agentjet/trainer/registrations';
 import { adamOptions } from '@agentjet/trainer/testing';
+import { checkModel } from '../check-model.js';
 import { openBackbone } from './open-backbone.js';
 import { openTeacher } from './open-teacher.js';
 import { requireSameVocabulary } from './same-vocabulary.js';
@@ -43,6 +45,9 @@ const open = (config: Change, { needsTeacher = true, entry = backbones[0], emit 
     chatTokenizer,
     emit,
   });
+
+const estimate = (config: Change): Promise<unknown> =>
+  checkModel('nano', { config: createConfig(config), onNotice: () => undefined });
 
 const scoring = (more: object): BackboneEntry =>
   ({
@@ -123,6 +128,29 @@ describe('openTeacher', () => {
     ['a name without a model', { teacher: { model: 'nanno' } }, 'There is no model folder nanno (teacher.model)'],
   ])('refuses %s', async (_, change: Change, message) => {
     await expect(open({ teacher: { model: 'nano' }, ...change })).rejects.toThrow(message);
+  });
+
+  it('refuses a folder that holds no whole model, and says which file is missing, as does the estimate', async () => {
+    const without = (file: string): string => {
+      const dir = copyOf('config.json', (config) => config);
+      rmSync(path.join(dir, file));
+      return dir;
+    };
+    const [blind, mute] = [without('config.json'), without('tokenizer.json')];
+    await expect(open({ teacher: { model: mute } })).rejects.toThrow(`${path.join(mute, 'tokenizer.json')} is missing`);
+    const ofConfig = `${path.join(blind, 'config.json')} (teacher.model) is missing`;
+    await expect(open({ teacher: { model: blind } })).rejects.toThrow(ofConfig);
+    await expect(estimate({ teacher: { model: blind } })).rejects.toThrow(ofConfig);
+    const settings = { peft_type: 'LORA', r: 1, lora_alpha: 1, base_model_name_or_path: nano };
+    writeFileSync(path.join(blind, 'adapter_config.json'), JSON.stringify(settings));
+    const pair = ['A', 'B'].map((half): PlannedTensor => {
+      const pieces = (): readonly Uint8Array[] => [new Uint8Array(4)];
+      return { name: `m.lora_${half}.weight`, shape: [1, 1], dtype: 'F32', pieces };
+    });
+    await writeTensorsInPieces(path.join(blind, 'adapter_model.safetensors'), pair);
+    const ofAdapter = `teacher.model ${blind} is an adapter (LoRA) of ${nano}`;
+    await expect(open({ teacher: { model: blind } })).rejects.toThrow(ofAdapter);
+    await expect(estimate({ teacher: { model: blind } })).rejects.toThrow(ofAdapter);
   });
 
   it('refuses a teacher with a shorter context than samples may have', async () => {

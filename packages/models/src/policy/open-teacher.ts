@@ -10,7 +10,7 @@ import {
 } from '@agentjet/core';
 import type { BackboneEntry } from '@agentjet/inputs';
 import type { JobListener } from '@agentjet/records';
-import { readBaseModel, readModelConfig } from '@agentjet/trainer';
+import { findTeacher } from './describe-teacher.js';
 import { resolveModelDir } from './model-dir.js';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { openBackbone } from './open-backbone.js';
@@ -31,7 +31,7 @@ export type OpenTeacherOptions = {
 /**
  * Opens the model that scores the samples: `teacher.model` if the algorithm needs a teacher, or the initial model for
  * KL in the reward. Rejects with ConfigError `conflict` if another setting excludes a teacher, with BackboneError
- * `other_vocabulary` or `teacher_too_short`, or with the errors of `resolveModelDir` and the backbone.
+ * `bad_model_files`, `other_vocabulary` or `teacher_too_short`, or with the errors of `resolveModelDir` and the backbone.
  */
 export async function openTeacher(config: CommonConfig, options: OpenTeacherOptions): Promise<Teacher | undefined> {
   const { algorithm, modelDir, chatTokenizer, emit, signal } = options;
@@ -43,18 +43,11 @@ export async function openTeacher(config: CommonConfig, options: OpenTeacherOpti
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   if (baseUrl !== null)
     return await openServedTeacher(config, { model, baseUrl }, { ...chatTokenizer, onNotice, signal });
-  const find = (withWeights: boolean): Promise<string> =>
-    resolveModelDir(model, { withWeights, signal, onNotice, setting: 'teacher.model' });
-  const described = await find(false);
-  const base = await readBaseModel(described);
-  if (base !== undefined)
-    throw new BackboneError(
-      'bad_model_files',
-      `teacher.model ${model} is an adapter (LoRA) of ${base}, and a teacher is a whole model. Merge the two with \`ajet export\`, and set teacher.model to the new folder.`,
-    );
-  await requireSameVocabulary({ name: config.model.path, dir: modelDir }, { name: model, dir: described });
-  requireContext(config, (await readModelConfig(described)) ?? {});
-  return await openLocalTeacher(config, { ...options, teacherDir: await find(true) });
+  const { dir, description } = await findTeacher(model, { signal, onNotice });
+  await requireSameVocabulary({ name: config.model.path, dir: modelDir }, { name: model, dir });
+  requireContext(config, description);
+  const teacherDir = await resolveModelDir(model, { signal, onNotice, setting: 'teacher.model' });
+  return await openLocalTeacher(config, { ...options, teacherDir });
 }
 
 /** Throws for top-p or top-k: the KL estimate is right only if tokens were drawn from the whole distribution. */

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, type JsonObject, parseJsonObject } from '@agentjet/core';
 
 type Model = { readonly name: string; readonly dir: string };
 
 /**
- * Rejects with BackboneError `other_vocabulary` if a token id of the student has another meaning for the teacher. The
+ * Rejects with BackboneError `bad_model_files` if a folder has no vocabulary, and with `other_vocabulary` if a token id of the student has another meaning for the teacher. The
  * teacher may have more tokens.
  */
 export async function requireSameVocabulary(student: Model, teacher: Model): Promise<void> {
@@ -24,8 +24,13 @@ export async function requireSameVocabulary(student: Model, teacher: Model): Pro
 /** Returns the token of each id. */
 async function readVocabulary(dir: string): Promise<ReadonlyMap<number, string>> {
   const file = path.join(dir, 'tokenizer.json');
-  const json: unknown = JSON.parse(await readFile(file, 'utf8'));
-  const { model, added_tokens: added } = isJsonObject(json) ? json : {};
+  const json = parseJsonObject(await readFile(file, 'utf8').catch(() => ''));
+  if (json === undefined)
+    throw new BackboneError(
+      'bad_model_files',
+      `${file} is missing or holds no JSON object, so the vocabularies of student and teacher cannot be compared. Copy or download the whole folder again.`,
+    );
+  const { model, added_tokens: added } = json;
   const vocabulary = tokensOf(isJsonObject(model) ? model : {});
   if (vocabulary.length === 0)
     throw new BackboneError(
