@@ -8,7 +8,7 @@ type FindOptions = Pick<ModelDirOptions, 'signal' | 'onNotice'>;
 /**
  * Returns config.json of the model that scores the samples: a teacher, or the initial model for KL in the reward.
  * Returns undefined if this machine opens no such model. Downloads only small files. Rejects with BackboneError
- * `bad_model_files` if the teacher is no whole model.
+ * `bad_model_files` if the teacher is not a whole model.
  */
 export async function describeTeacher(
   { teacher, model, trainerCommon }: CommonConfig,
