@@ -39,7 +39,7 @@ export type LossTerms = {
   readonly advantages: Float32Array;
   /** Shape [K]: behaviour logprobs. */
   readonly logprobs: Float32Array;
-  /** Shape [K]: the logprobs under the weights that the batch began with. Only a loss with a correction, in a batch of several optimizer steps, has them. */
+  /** Shape [K]: the logprobs under the weights that the batch began with. A loss with a correction has them in a batch of several optimizer steps, and `gspo` without one if these weights sampled the batch. */
   readonly proximal?: Float32Array;
   /** Shape [K]: the temperature at which each token was sampled, 0 if greedily. If absent, all have the temperature of the loss. */
   readonly temperatures?: Float32Array;
@@ -174,8 +174,8 @@ export type SlopeLoss = {
   readonly truncation?: Truncation;
   /** Terms that are added to the loss, as in a policy loss. Default: none. */
   readonly penalties?: Pick<Extract<LossOptions, { kind: 'policy' }>, 'klCoef' | 'klEstimator' | 'entropyCoef'>;
-  /** Whether the slope reads `SlopeTerms.proximal`. Default: false. */
-  readonly needsProximal?: boolean;
+  /** Whether the slope reads `SlopeTerms.proximal`, always or only of batches that the present weights sampled. Default: false. */
+  readonly needsProximal?: boolean | 'on-policy';
 };
 
 /** The input of a slope: the terms of all packs of one optimizer step, in order. Each array has shape [K]. */

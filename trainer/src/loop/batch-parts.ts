@@ -1,4 +1,12 @@
-import { BackboneError, type Backbone, type Sample, type TrainBatch, type TreePack } from '@agentjet/core';
+import {
+  BackboneError,
+  type Backbone,
+  type Sample,
+  type SlopeLoss,
+  type TrainBatch,
+  type TreePack,
+} from '@agentjet/core';
+import { needsProximal } from '../losses/to-trained-loss.js';
 import { withKeptTokens } from '../slope/train-in-passes.js';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packFor } from '../packing/pack-for.js';
@@ -114,13 +122,15 @@ export async function anchorParts(
   given: readonly Part[],
   backbone: Backbone,
   loss: StepLoss,
+  { numSteps, isOnPolicy }: { readonly numSteps: number; readonly isOnPolicy: boolean },
 ): Promise<readonly Part[]> {
+  const ofFresh = isOnPolicy && scoresFresh(loss, backbone);
+  if (numSteps === 1 && !ofFresh) return given;
   const parts = await keepTokens(given, backbone, loss);
-  const proximal = await proximalLogprobs(
-    parts.flatMap(({ packs }) => packs),
-    backbone,
-    loss,
-  );
+  const packs = parts.flatMap((part) => part.packs);
+  const proximal = ofFresh
+    ? await backbone.termLogprobs?.(packs, loss.temperature ?? 1)
+    : await proximalLogprobs(packs, backbone, loss);
   if (proximal === undefined) return parts;
   let next = 0;
   return parts.map((part) => ({
@@ -133,6 +143,17 @@ export async function anchorParts(
 }
 
 /**
+ * Returns whether a batch that the present weights sampled is scored with them. A backbone that repeats its seed samples
+ * and trains in the same arithmetic.
+ */
+function scoresFresh(loss: StepLoss, { capabilities }: Backbone): boolean {
+  return proximalOf(loss) === 'on-policy' && !capabilities.repeatsSeed;
+}
+
+const proximalOf = (loss: StepLoss): SlopeLoss['needsProximal'] =>
+  loss.kind === 'slope' ? loss.needsProximal : needsProximal(loss);
+
+/**
  * Resolves with undefined if the loss takes its ratio against the weights that sampled. With a correction, the loss takes
  * it against the weights that the batch began with (decoupled PPO, Hilton et al. 2022).
  */
@@ -141,9 +162,7 @@ async function proximalLogprobs(
   backbone: Backbone,
   loss: StepLoss,
 ): Promise<readonly Float32Array[] | undefined> {
-  if (loss.kind === 'sft') return undefined;
-  const isDecoupled = loss.kind === 'policy' ? loss.correction !== undefined : loss.needsProximal === true;
-  if (!isDecoupled) return undefined;
+  if (loss.kind === 'sft' || proximalOf(loss) !== true) return undefined;
   if (backbone.termLogprobs !== undefined) return await backbone.termLogprobs(packs, loss.temperature);
   throw new BackboneError(
     'unsupported_loss',

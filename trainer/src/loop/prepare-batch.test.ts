@@ -52,13 +52,15 @@ const settings: BatchSettings = {
   numEpochs: 1,
 };
 
-async function update(backbone: Backbone, changes: Partial<BatchSettings>): Promise<void> {
+type Changes = Partial<BatchSettings> & { readonly isStale?: boolean };
+
+async function update(backbone: Backbone, { isStale = false, ...changes }: Changes): Promise<void> {
   const groups: TrainingGroup[] = [];
   for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
     groups.push(group);
   const batch = prepareBatch(groups, { ...settings, ...changes }, { backbone, algorithm: createGrpo() });
   for (const index of batch.optimizerSteps.keys())
-    expect(await batch.optimize(index)).toMatchObject({ isApplied: true });
+    expect(await batch.optimize(index, { isOnPolicy: !isStale })).toMatchObject({ isApplied: true });
 }
 
 describe('a loss that takes its ratio against the weights a batch began with', () => {
@@ -78,6 +80,22 @@ describe('a loss that takes its ratio against the weights a batch began with', (
     const { anchored, asked } = createAnchored(createTinyTaskBackbone(1));
     await update(anchored, { numEpochs: 2 });
     expect(asked).toEqual([]);
+  });
+
+  it('is given them with gspo if they sampled the batch, because its clip range is narrower than their rounding', async () => {
+    const { anchored, asked, batches } = createAnchored(createTinyTaskBackbone(1));
+    const rounding = Object.assign(anchored, { capabilities: { ...anchored.capabilities, repeatsSeed: false } });
+    const gspo = { ...loss, objective: 'gspo', clipLow: 3e-4, clipHigh: 4e-4 } as const;
+    await update(rounding, { loss: gspo });
+    await update(rounding, { loss: gspo, numEpochs: 2 });
+    expect(asked.map(({ policyVersion }) => policyVersion)).toEqual([0, 1]);
+    expect(batches.map(({ packs }) => packs.every(({ terms }) => terms.proximal !== undefined))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    await update(rounding, { loss: gspo, isStale: true });
+    expect(asked).toHaveLength(2);
   });
 
   it('needs none for the only step: it starts from the weights themselves', async () => {

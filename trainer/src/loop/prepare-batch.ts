@@ -177,7 +177,10 @@ class Batch {
   async #optimize(index: number, { optimizer, isOnPolicy = true }: OptimizeOptions): Promise<OptimizerOutcome> {
     const { parts, loss, backbone, credited, numSteps, recordTokens } = this.#content;
     const isRecorded = recordTokens !== undefined && recordTokens.mode !== 'none';
-    this.#anchored ??= numSteps > 1 ? await anchorParts(parts, backbone, loss) : parts;
+    this.#anchored ??= await anchorParts(parts, backbone, loss, {
+      numSteps,
+      isOnPolicy: isOnPolicy && parts.every((each) => toBatch(each, backbone.policyVersion, loss).isOnPolicy === true),
+    });
     const part = this.#anchored[index % this.#anchored.length];
     if (part === undefined) throw new RangeError(`There is no optimizer step ${index}; the batch has ${numSteps}.`);
     const batch = toBatch(part, backbone.policyVersion, loss);

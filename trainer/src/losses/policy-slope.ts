@@ -17,6 +17,7 @@ type TermSlope = { readonly loss: number; readonly slope: number; readonly clipp
 /**
  * Makes the slope of a policy loss that a backbone does not compute itself. The ratio r is taken against the behaviour
  * logprobs. With a correction, it is taken against the weights that the batch began with, and each term is weighted.
+ * `gspo` also takes it against these weights if the terms have their logprobs (see `needsProximal`).
  * - `ppo`: -min(r A, clip(r) A) with dual clip (see LossOptions).
  * - `gspo`: the same with s = exp(mean of the row's log ratios), whose gradient is that of sg(s) r / sg(r) (GSPO-token,
  *   Zheng et al. 2025, eq. 14).
@@ -25,7 +26,7 @@ type TermSlope = { readonly loss: number; readonly slope: number; readonly clipp
  */
 export function createPolicySlope(options: PolicyOptions): LossSlope {
   return (terms) => {
-    const old = options.correction === undefined ? terms.behaviour : (terms.proximal ?? terms.logprobs);
+    const old = oldLogprobs(terms, options);
     const logRatios = terms.logprobs.map((logprob, k) => logprob - (old[k] ?? 0));
     const ratios = (options.objective === 'gspo' ? bySequence(terms, logRatios, 'mean') : logRatios).map((value) =>
       Math.exp(Math.min(value, maxLogRatio)),
@@ -33,6 +34,11 @@ export function createPolicySlope(options: PolicyOptions): LossSlope {
     const found = Array.from(ratios, (ratio, k) => termSlope(ratio, k, terms, options));
     return options.correction === undefined ? toReport(found) : corrected(found, terms, options.correction);
   };
+}
+
+function oldLogprobs(terms: SlopeTerms, { objective, correction }: PolicyOptions): Float64Array {
+  if (correction !== undefined) return terms.proximal ?? terms.logprobs;
+  return objective === 'gspo' ? (terms.proximal ?? terms.behaviour) : terms.behaviour;
 }
 
 function termSlope(ratio: number, k: number, terms: SlopeTerms, options: PolicyOptions): TermSlope {

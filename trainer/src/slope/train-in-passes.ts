@@ -143,7 +143,8 @@ function computeSlopes({ loss, isOnPolicy }: SlopeBatch, logprobs: Float64Array,
   const isRounding = (k: number) => isOnPolicy === true && gapAt(logprobs, terms, k) < rounding;
   const steady = logprobs.map((logprob, k) => (isRounding(k) ? (terms.behaviour[k] ?? 0) : logprob));
   const { isLeftOut: _, ...shown } = terms;
-  const found = loss.slope({ ...shown, logprobs: steady });
+  const proximal = terms.proximal?.map((logprob, k) => (isRounding(k) ? (steady[k] ?? 0) : logprob));
+  const found = loss.slope({ ...shown, ...(proximal && { proximal }), logprobs: steady });
   const report = 'slopes' in found ? found : undefined;
   const slopes = Float64Array.from('slopes' in found ? found.slopes : found);
   if (slopes.length !== logprobs.length)

@@ -166,10 +166,12 @@ def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -
 
     With `tis_cap` C > 0 the ratio is taken against the logprobs of the weights that the batch began with (decoupled
     PPO, Hilton et al. 2022). The whole term is weighted by min(exp(those - sampler), C), held constant (truncated
-    importance sampling, Yao et al. 2025).
+    importance sampling, Yao et al. 2025). `gspo` also takes the ratio against these weights if the terms have their
+    logprobs: its clip range is narrower than the rounding of a sampler in 16 bits.
     """
     if not config.tis_cap:
-        return _objective(terms, logprob, terms.logprobs_K, config)
+        has_proximal = config.objective == "gspo" and terms.proximal_K is not None
+        return _objective(terms, logprob, terms.proximal_K if has_proximal else terms.logprobs_K, config)
     proximal = proximal_logprobs(terms, logprob)
     weight = (proximal - terms.logprobs_K).exp().clamp(max=config.tis_cap)
     per_term, clipped = _objective(terms, logprob, proximal, config)

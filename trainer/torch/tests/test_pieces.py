@@ -116,6 +116,16 @@ def test_gspo_ratio_is_the_sequences_geometric_mean() -> None:
     assert slope.tolist() == pytest.approx([-math.exp(0.2), -math.exp(0.2), -math.exp(0.5)], rel=1e-6)
 
 
+def test_gspo_takes_its_ratio_against_the_weights_that_the_batch_began_with_if_it_has_their_logprobs() -> None:
+    begun = torch.tensor([-1.0, -1.0, -1.0])
+    terms = DeviceTerms(torch.tensor([0, 1, 2]), torch.tensor([4, 4, 9]), torch.ones(3), torch.ones(3), begun + 0.01, begun)
+    logprob = begun.clone().requires_grad_()
+    result = term_loss(terms, logprob, torch.zeros(3), None, LossConfig(objective="gspo", clip_low=3e-4, clip_high=4e-4))
+    (slope,) = torch.autograd.grad(result.loss, logprob)
+    assert (slope.tolist(), float(result.sums["clipped"])) == ([-1.0, -1.0, -1.0], 0.0)
+    assert float(result.peak) == pytest.approx(0.01, rel=1e-4)
+
+
 def test_gspo_refuses_a_sequence_in_two_packs() -> None:
     rng = np.random.default_rng(3)
     rows = random_rows(rng)
