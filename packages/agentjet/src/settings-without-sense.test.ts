@@ -44,6 +44,10 @@ describe('settings of the loss that would train something that nobody means are 
       { useKlLoss: true, klLossCoef: 0 },
       '"trainer_common.use_kl_loss" true (the options given in code) has no effect with "trainer_common.kl_loss_coef" 0',
     ],
+    [
+      { algorithm: { useKlInReward: true, klCoef: 0 } },
+      'has no effect with "trainer_common.algorithm.kl_coef" 0, but opens the initial model a second time',
+    ],
     [{ overlongBuffer: { len: 8, penaltyFactor: 0 } }, 'because long answers cost nothing'],
     [
       { totalTrainingSteps: 5, optim: { lrWarmupSteps: 5 } },

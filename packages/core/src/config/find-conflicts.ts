@@ -163,7 +163,7 @@ function findShapeConflicts(
   locate: (key: string) => string,
 ): readonly Problem[] {
   const { loss_agg_mode: aggregation, loss_scale_factor: length, overlong_buffer: overlong } = trainer;
-  const { use_kl_loss: kl, kl_loss_coef: klCoef } = trainer;
+  const { use_kl_loss: kl, kl_loss_coef: klCoef, algorithm } = trainer;
   const limit = rollout.max_response_length_in_one_turn;
   const messages = [
     ...(length !== null && aggregation !== 'seq-mean-token-sum-norm'
@@ -174,6 +174,11 @@ function findShapeConflicts(
     ...(kl && klCoef === 0
       ? [
           `"trainer_common.use_kl_loss" true (${locate('trainer_common.use_kl_loss')}) has no effect with "trainer_common.kl_loss_coef" 0 (${locate('trainer_common.kl_loss_coef')}). Raise the coefficient, or set use_kl_loss to false.`,
+        ]
+      : []),
+    ...(algorithm.use_kl_in_reward && algorithm.kl_coef === 0
+      ? [
+          `"trainer_common.algorithm.use_kl_in_reward" true (${locate('trainer_common.algorithm.use_kl_in_reward')}) has no effect with "trainer_common.algorithm.kl_coef" 0, but opens the initial model a second time. Raise the coefficient, or set use_kl_in_reward to false.`,
         ]
       : []),
     ...(overlong.len > 0 && overlong.penalty_factor === 0

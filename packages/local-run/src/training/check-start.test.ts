@@ -56,6 +56,14 @@ it('says that k1 as a loss does not keep the model', () => {
   expect(start(load('trainer_common.kl_loss_type=kl')).join()).not.toContain('k1');
 });
 
+it('says that the ratio of a whole answer needs a narrow clip range', () => {
+  expect(start(load('trainer_common.loss_mode=gspo'))).toEqual([
+    expect.stringMatching(/^trainer_common.loss_mode is gspo, and the clip range is 0.2 and 0.2, which suits/),
+  ]);
+  const narrow = ['trainer_common.clip_ratio_low=3e-4', 'trainer_common.clip_ratio_high=4e-4'];
+  expect(start(load('trainer_common.loss_mode=gspo', ...narrow))).toEqual([]);
+});
+
 it('says that a conversation may be longer than a sample, which ends the run', () => {
   const shorter = ['data.max_prompt_length=512', 'data.max_response_length=128'];
   expect(start(load(...shorter))).toEqual([

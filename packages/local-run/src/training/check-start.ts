@@ -132,6 +132,7 @@ function describeSettings(config: CommonConfig, { composition }: StartParts): re
     ...describePassN(config),
     ...noticeIdleSettings(config, composition),
     ...noticeKl(config),
+    ...noticeGspo(config),
     ...noticeLengths(config),
   ];
 }
@@ -174,6 +175,17 @@ function noticeKl({ trainerCommon: { useKlLoss, klLossType } }: CommonConfig): r
   if (!useKlLoss || (klLossType !== 'kl' && klLossType !== 'k1')) return [];
   return [
     `trainer_common.kl_loss_type is ${klLossType}: the gradient of the estimate k1 is 0 on average, so as a loss it does not keep the model near its start. Use low_var_kl (k3) or mse (k2).`,
+  ];
+}
+
+/** GSPO (Zheng et al. 2025) uses 3e-4 and 4e-4. From this range on, the ratio of single tokens is probably meant. */
+const widestSequenceClip = 0.05;
+
+function noticeGspo({ trainerCommon: { lossMode, clipRatioLow, clipRatioHigh } }: CommonConfig): readonly string[] {
+  if (lossMode !== 'gspo' || Math.min(clipRatioLow, clipRatioHigh) < widestSequenceClip) return [];
+  return [
+    `trainer_common.loss_mode is gspo, and the clip range is ${clipRatioLow} and ${clipRatioHigh}, which suits the ratio of single tokens. The ratio of a whole answer changes far less. ` +
+      'Set clip_ratio_low to 3e-4 and clip_ratio_high to 4e-4, or set trainer_common.algorithm.adv_estimator to gspo, which does so.',
   ];
 }
 

@@ -157,7 +157,11 @@ describe('a teacher', () => {
 });
 
 describe('distill', () => {
-  const openConfig = (len = 0) => ({ teacher: { model: 'nano' }, trainerCommon: { overlongBuffer: { len } } });
+  const openConfig = (len = 0) => ({
+    teacher: { model: 'nano' },
+    rollout: { numRepeat: 1 },
+    trainerCommon: { overlongBuffer: { len } },
+  });
   const scored = {
     ...sampleOf([1, 2, 3, 4], 3),
     logprobs: Float32Array.of(0, -1, -0.5, -2),
@@ -214,6 +218,7 @@ describe('distill', () => {
   it.each([
     [{ klPenaltyCoef: 0 }, 0, 'neither the teacher nor the rewards teach anything'],
     [{}, 8, '"trainer_common.overlong_buffer.len" is 8, which changes rewards'],
+    [{ rewardCoef: 0.5 }, 0, 'reward_coef" is 0.5, and "rollout.num_repeat" is 1'],
   ])('refuses %j with a buffer of %d tokens', async (change, len, message) => {
     const section = { klPenaltyCoef: 1, beta: 1, rewardCoef: 0, advClipMin: null, advClipMax: null, ...change };
     const open = async (): Promise<unknown> => distill.open(section, { config: openConfig(len) as never });

@@ -1,4 +1,4 @@
-import { ConfigError, defineAlgorithm, openEntry, setting, z } from '@agentjet/core';
+import { type CommonConfig, ConfigError, defineAlgorithm, openEntry, setting, z } from '@agentjet/core';
 import { grpo } from '../grpo/registration.js';
 
 const notNegative = z.number().min(0);
@@ -27,7 +27,7 @@ export const distill = defineAlgorithm({
   }),
   async open({ klPenaltyCoef, beta, rewardCoef, advClipMin, advClipMax }, parts) {
     requireTeacher(parts.config.teacher.model);
-    requireEffect({ klPenaltyCoef, rewardCoef }, parts.config.trainerCommon.overlongBuffer.len);
+    requireEffect({ klPenaltyCoef, rewardCoef }, parts.config);
     const { createDistill } = await import('./distill.js');
     const algorithm = rewardCoef === 0 ? undefined : await openEntry('algorithms', grpo, parts.config, parts);
     return createDistill({
@@ -51,12 +51,18 @@ function requireTeacher(model: string | null): void {
 type Weights = { readonly klPenaltyCoef: number; readonly rewardCoef: number };
 
 /** Throws if nothing is learned, or if rewards are changed that have no effect. */
-function requireEffect({ klPenaltyCoef, rewardCoef }: Weights, overlongBuffer: number): void {
+function requireEffect({ klPenaltyCoef, rewardCoef }: Weights, { rollout, trainerCommon }: CommonConfig): void {
+  const { len: overlongBuffer } = trainerCommon.overlongBuffer;
   const coefficient = '"trainer_common.algorithm.distill.reward_coef"';
   if (rewardCoef === 0 && klPenaltyCoef === 0)
     throw new ConfigError(
       'conflict',
       `"trainer_common.algorithm.distill.kl_penalty_coef" and ${coefficient} are 0, so neither the teacher nor the rewards teach anything. Raise one of them.`,
+    );
+  if (rewardCoef > 0 && rollout.numRepeat === 1)
+    throw new ConfigError(
+      'conflict',
+      `${coefficient} is ${rewardCoef}, and "rollout.num_repeat" is 1, so there are no other episodes of a task to compare a reward with, and the rewards teach nothing. Raise num_repeat, or set reward_coef to 0.`,
     );
   if (rewardCoef > 0 || overlongBuffer === 0) return;
   throw new ConfigError(
