@@ -18,11 +18,18 @@ export const noSignal: Rule = {
     if (groups === 0 || sumOf(steps, 'generated_tokens') === 0 || failed === episodes) return undefined;
     const hasNone = steps.every((step) => step['policy_version'] === 0) && skipped === groups;
     if (!hasNone && wilsonInterval((groups - skipped) / groups, groups).high >= 0.5) return undefined;
+    if (steps.some((step) => step['teacher_kl'] !== undefined)) return { message: agreesWithTeacher(records, skipped) };
     return explain(records, { groups, skipped, failed });
   },
 };
 
 type Counts = { readonly groups: number; readonly skipped: number; readonly failed: number };
+
+/** A teacher also trains groups with equal rewards, so a group that trains nothing has another reason. */
+function agreesWithTeacher({ steps }: RunRecords, skipped: number): string {
+  const which = skipped === 1 ? 'one group' : `${skipped} groups`;
+  return `In ${which} of ${nameSteps(steps)} the student agrees with its teacher on each sampled token, so they train nothing. Check that teacher.model is another model than model.path.`;
+}
 
 function explain(records: RunRecords, counts: Counts): RuleFinding | undefined {
   const { steps, evaluations } = records;

@@ -61,6 +61,12 @@ describe('no signal', () => {
     ]);
   });
 
+  it('blames no rewards if the student agrees with its teacher', () => {
+    const { found, steps } = open();
+    steps(step(1, { groups_skipped: 16, success_rate: 0, policy_version: 0, trained_tokens: 0, teacher_kl: 0 }));
+    expect(found).toEqual([expect.stringMatching(/^In 16 groups of step 1 the student agrees with its teacher /)]);
+  });
+
   it('names the success of an evaluation at a lower temperature', () => {
     const { found, steps, evaluations } = open();
     evaluations(evaluation(0, 0.33, { success_low: 0.25, success_high: 0.42, temperature: 0 }));

@@ -27,6 +27,10 @@ describe('EmptySteps', () => {
   it.each([
     [{ groups_skipped: 2 }, 'trained nothing: the episodes of each task all got the same reward. Do.'],
     [
+      { groups_skipped: 2, teacher_kl: 0 },
+      'trained nothing: the student agrees with its teacher on each sampled token.',
+    ],
+    [
       { masked_episodes: 8 },
       'a token limit cut an answer of 8 episodes, and trainer_common.mask_truncated_completions',
     ],

@@ -72,10 +72,14 @@ function describeCause({
   masked_episodes: cut = 0,
   dropped_episodes: long = 0,
   stale_episodes: stale = 0,
+  teacher_kl: distance,
 }: MetricsRecord): string {
   if (failed === episodes) return `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`;
   const reasons = [
-    ...(equal > 0 ? ['the episodes of each task all got the same reward'] : []),
+    ...(equal > 0 && distance === undefined ? ['the episodes of each task all got the same reward'] : []),
+    ...(equal > 0 && distance !== undefined
+      ? ['the student agrees with its teacher on each sampled token. Name another model as teacher.model']
+      : []),
     ...(cut > 0
       ? [
           `a token limit cut an answer of ${cut} episodes, and trainer_common.mask_truncated_completions leaves them out`,
