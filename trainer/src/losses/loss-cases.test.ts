@@ -97,7 +97,10 @@ it('adds KL and entropy to a slope as a policy loss has them, and reports the sa
 
 const closeTo = (value = Number.NaN): unknown => expect.closeTo(value, 4);
 
-const withoutProximal = ({ proximal: _, ...terms }: FixedTerms): SlopeTerms => terms;
+function withoutProximal(given: FixedTerms): SlopeTerms {
+  const { proximal: _, ...terms } = given;
+  return terms;
+}
 
 it.each(['ppo', 'gspo'] as const)('%s trains no token whose ratio no float holds', (objective) => {
   const lost = { ...withoutProximal(randomTerms(5)), advantages: new Float64Array(24).fill(-1) };
