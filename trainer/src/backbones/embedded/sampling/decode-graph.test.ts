@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';
 import type { LoraOptions } from '../../lora-options.js';
+import { WeightFiles } from '../training/frozen/weight-files.js';
 import { tinyConfigJson, tinyModel } from '../training/testing-model.js';
 import { createTestEngine } from './testing-engine.js';
 import { isGrouped } from './decode-graph.js';
@@ -146,4 +147,32 @@ it('a session keeps the weights it was opened with', async () => {
   const after = await engine.generate({ promptIds, sampling: plain });
   expect([after.ids, after.logprobs]).toEqual([before.ids, before.logprobs]);
   await session.close();
+});
+
+it('reads adapters from a file as it reads them from arrays, after every change', async () => {
+  const model = tinyModel({ configJson: grouped, lora: { rank: 2 }, format: 'int8' });
+  const { base, parameters } = model;
+  if (base?.weights instanceof WeightFiles || base?.weights.format !== 'int8') throw new Error('Expected arrays.');
+  const options = { threads: 1, contextLength: 64, adapter: base.adapter, format: 'int8' } as const;
+  const files = await WeightFiles.copyOf(base.layout, base.weights);
+  const factory = new StepSessionFactory(model.config, base.layout, options);
+  const sessions = [await factory.open(base.weights), await factory.open(files)];
+  await files.unlink();
+  const promptIds = randomIds(9, 1, model.config.vocabSize);
+  const seen: unknown[] = [];
+  for (const factor of [1, -2]) {
+    const changed = parameters.map((value) => factor * value);
+    const completions = await Promise.all(
+      sessions.map(async (session) => {
+        session.useAdapters(changed);
+        const limits = { maxBatchSize: 8, prefillTokens: 20, maxKvBytes: 1 << 24, maxPrefixCacheBytes: 0 };
+        const { ids, logprobs } = await createTestEngine(session, limits).generate({ promptIds, sampling: plain });
+        return { ids, logprobs };
+      }),
+    );
+    expect(completions[1]).toEqual(completions[0]);
+    seen.push(completions[1]);
+  }
+  expect(seen[1]).not.toEqual(seen[0]);
+  await Promise.all([...sessions.map((session) => session.close()), files.close(), model.close()]);
 });

@@ -16,7 +16,7 @@ import { rmsNorm } from '../training/layers/rms-norm.js';
 import type { ModelConfig } from '../training/model/model-config.js';
 import type { ParameterLayout } from '../training/model/parameter-layout.js';
 import type { WeightFormat } from '../training/frozen/frozen-weights.js';
-import type { JoinedAdapters } from './joined-adapters.js';
+import type { JoinedAdapters, JoinedMatrix } from './joined-adapters.js';
 import { DecodeWeights } from './decode-weights.js';
 import { GroupedAttention } from './grouped-attention.js';
 import { PlainAttention, twoParts } from './plain-attention.js';
@@ -32,7 +32,7 @@ export type DecodeForm = {
 /**
  * Inputs: ids int32 [B, T]; last int32 [B], flat indices of tokens; inverse_temperature [B, 1]; and those of the form of
  * attention. With stored matrices, `embedded` [B, T, hiddenSize], the embedding row of each token, is an input in place of
- * ids. With adapters, their joined matrices are inputs too. Outputs: `unreturnedOutput`; probabilities [B, V]; and those of
+ * ids. With adapters, their joined matrices are inputs too, unless they are in a file. Outputs: `unreturnedOutput`; probabilities [B, V]; and those of
  * the form of attention.
  */
 export function decodeGraph(config: ModelConfig, form: DecodeForm, options: GraphOptions = {}): Graph {
@@ -149,7 +149,9 @@ class DecodeGraphBuilder {
   #adapted(names: readonly string[], { hidden, output }: { readonly hidden: Value; readonly output: Value }): Value {
     const joined = this.#form.adapters?.join(names.map((name) => ({ name, numOut: this.#weights.numOut(name) })));
     if (joined === undefined) return output;
-    const [a, b] = [joined.a, joined.b].map(({ name, shape }) => this.#graph.input(name, shape)) as [Value, Value];
+    const input = ({ name, shape, content }: JoinedMatrix): Value =>
+      content === undefined ? this.#graph.input(name, shape) : this.#graph.externalInput(name, shape, content);
+    const [a, b] = [input(joined.a), input(joined.b)];
     return gemm(gemm(hidden, a, { transposeRight: true }), b, { bias: output });
   }
 

@@ -29,41 +29,36 @@ type Feeds = { readonly [input: string]: Tensor };
 /** Returns embedding rows, shape [ids.length, hiddenSize]. */
 type Embed = (ids: Int32Array) => Float32Array;
 
-/** Opens sessions over one decode graph, for any weights. */
+type SessionOptions = {
+  readonly threads: number;
+  readonly contextLength: number;
+  readonly isFused?: boolean;
+  readonly adapter?: AdapterForm | undefined;
+  /** How the weights are stored. Defaults to float32. */
+  readonly format?: WeightFormat;
+};
+
+/** Opens sessions over the decode graph of a model, for any weights. */
 export class StepSessionFactory implements StepShape {
   readonly vocabSize: number;
   readonly contextLength: number;
   readonly kvShape: KvShape;
   readonly passCost: number;
-  readonly #model: Uint8Array;
+  readonly #config: ModelConfig;
+  readonly #layout: ParameterLayout;
+  readonly #options: SessionOptions;
   readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
-  readonly #threads: number;
   readonly #embeddingTable: Parameter;
-  readonly #adapters: JoinedAdapters | undefined;
-  readonly #isGrouped: boolean;
 
-  constructor(
-    config: ModelConfig,
-    layout: ParameterLayout,
-    options: {
-      readonly threads: number;
-      readonly contextLength: number;
-      readonly isFused?: boolean;
-      readonly adapter?: AdapterForm | undefined;
-      /** How the weights are stored. Defaults to float32. */
-      readonly format?: WeightFormat;
-    },
-  ) {
+  constructor(config: ModelConfig, layout: ParameterLayout, options: SessionOptions) {
+    this.#config = config;
+    this.#layout = layout;
+    this.#options = options;
     this.vocabSize = config.vocabSize;
     this.contextLength = options.contextLength;
     this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKvHeads, headDim: config.headDim };
     this.passCost = (passBytes + storedBytes(layout, options.format ?? 'float32')) / kvBytesPerToken(this.kvShape);
-    this.#threads = options.threads;
     this.#embeddingTable = parameterOf(layout, embeddingName);
-    const { adapter, format, ...graphOptions } = options;
-    this.#adapters = adapter && new JoinedAdapters(adapter);
-    this.#isGrouped = isGrouped(config, options, options.isFused);
-    this.#model = decodeGraph(config, { layout, adapters: this.#adapters, format }, graphOptions).encode();
     const { cos, sin } = ropeTables(config, options.contextLength);
     const shape = [options.contextLength, config.headDim / 2];
     this.#rotation = { cos: toTensor(Float32Array.from(cos), shape), sin: toTensor(Float32Array.from(sin), shape) };
@@ -74,12 +69,24 @@ export class StepSessionFactory implements StepShape {
    * fewer bits are read from `weights`. With adapters, `useAdapters` must come before the first pass.
    */
   async open(weights: FrozenWeights | WeightFiles): Promise<StepSession> {
+    const { threads, isFused, adapter, format } = this.#options;
+    const folder = weights instanceof WeightFiles ? weights.folder : undefined;
+    const adapters = adapter && new JoinedAdapters(adapter, process.platform === 'linux' ? folder : undefined);
+    const form = { layout: this.#layout, adapters, format };
+    const model = decodeGraph(this.#config, form, isFused === undefined ? {} : { isFused }).encode();
+    adapters?.reserve();
     const external =
       weights instanceof WeightFiles ? { externalFolder: weights.folder } : { externalData: externalWeights(weights) };
-    const session = await openSession(this.#model, { threads: this.#threads, ...external });
-    const embed = this.#embedding(weights);
-    const [rotation, adapters, isGrouped] = [this.#rotation, this.#adapters, this.#isGrouped];
-    return new StepSession(session, this, { rotation, adapters, embed, isGrouped });
+    const session = await openSession(model, { threads, ...external }).catch((error: unknown) => {
+      adapters?.close();
+      throw error;
+    });
+    return new StepSession(session, this, {
+      rotation: this.#rotation,
+      adapters,
+      embed: this.#embedding(weights),
+      isGrouped: isGrouped(this.#config, form, isFused),
+    });
   }
 
   #embedding(weights: FrozenWeights | WeightFiles): Embed | undefined {
@@ -135,7 +142,7 @@ export class StepSession implements StepModel {
 
   /** Copies the parameters of the adapters. Later passes use them. */
   useAdapters(parameters: FloatArray): void {
-    this.#constantFeeds = { ...this.#constantFeeds, ...this.#adapters?.feeds(parameters) };
+    this.#constantFeeds = { ...this.#constantFeeds, ...this.#adapters?.update(parameters) };
     this.releaseMemory();
   }
 
@@ -215,6 +222,7 @@ export class StepSession implements StepModel {
 
   async close(): Promise<void> {
     await this.#session.release();
+    this.#adapters?.close();
   }
 }
 

@@ -83,6 +83,13 @@ export class Graph {
     return this.#inputs.get(name) ?? this.input(name, shape, type);
   }
 
+  /** Adds an input that the caller does not give. Each run reads it from external data, because it is not a constant. */
+  externalInput(name: string, shape: readonly number[], content: ExternalTensor): Value {
+    const value = this.input(name, shape);
+    this.#initializers.set(value, { shape, content, type: this.floatType });
+    return value;
+  }
+
   /** Adds an input whose gradient `backward` can compute. */
   parameter(name: string, shape: Shape): Value {
     return this.track(this.input(name, shape));
