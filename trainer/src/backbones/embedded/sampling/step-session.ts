@@ -16,6 +16,7 @@ import { embeddingName } from '../training/model/sequence-inputs.js';
 import type { FloatArray } from '../training/optimizer/optimizer-memory.js';
 import { decodeGraph, isGrouped } from './decode-graph.js';
 import { JoinedAdapters } from './joined-adapters.js';
+import { seesWrites } from './sees-writes.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './step-model.js';
 
@@ -70,8 +71,8 @@ export class StepSessionFactory implements StepShape {
    */
   async open(weights: FrozenWeights | WeightFiles): Promise<StepSession> {
     const { threads, isFused, adapter, format } = this.#options;
-    const folder = weights instanceof WeightFiles ? weights.folder : undefined;
-    const adapters = adapter && new JoinedAdapters(adapter, process.platform === 'linux' ? folder : undefined);
+    const folder = weights instanceof WeightFiles && (await seesWrites()) ? weights.folder : undefined;
+    const adapters = adapter && new JoinedAdapters(adapter, folder);
     const form = { layout: this.#layout, adapters, format };
     const model = decodeGraph(this.#config, form, isFused === undefined ? {} : { isFused }).encode();
     adapters?.reserve();
