@@ -103,10 +103,10 @@ function toCallOpening({ toolCalls, reasoning }: ReplyFormat, name: string | und
 /** Parses a reply whose calls are treated as text, so that everything except thinking is content. */
 function createAnswerText(format: ReplyFormat): AnswerText {
   const parser = createReplyStreamParser({ ...format, toolCalls: none }, String);
-  return { push: (text) => contentOf(parser.push(text)), flush: () => contentOf(parser.flush().deltas) };
+  return { push: (text) => textOfDeltas(parser.push(text)), flush: () => textOfDeltas(parser.flush().deltas) };
 }
 
 /** Joins the texts of the deltas that belong to the content. */
-export function contentOf(deltas: readonly ChatDelta[]): string {
+export function textOfDeltas(deltas: readonly ChatDelta[]): string {
   return deltas.map((delta) => (delta.type === 'content' ? delta.text : '')).join('');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AssistantMessage, ChatMessage, ContractCase } from '@agentjet/core';
-import { contentOf } from '../chat-template.js';
+import { textOfDeltas } from '../chat-template.js';
 import { createChatTokenizer, type ChatTokenizerOptions } from '../chat-tokenizer.js';
 import type { ChatTemplate, ParsedReply } from '../contract.js';
 import type { TemplateFamily } from '../families/template-family.js';
@@ -77,7 +77,7 @@ export function templateFamilyCases(
         for (const pieces of chunkings(text)) {
           const { deltas, reply: found } = streamed(template, pieces);
           assert.deepEqual(found, reply, `Cut as ${JSON.stringify(pieces)}`);
-          assert.equal(contentOf(deltas), reply.content);
+          assert.equal(textOfDeltas(deltas), reply.content);
         }
     }),
     named('reads back the call that its template prints', () => {
