@@ -91,6 +91,7 @@ describe('memory of the embedded backbone', () => {
     ['30M', sampled, { trains: false }, 800],
     ['135M', rows, {}, 5595],
     ['135M', rows, { rank: 16, ...inInt8 }, 2120],
+    ['135M', usual, { rank: 16, ...inInt8 }, 3028],
     ['135M', sampled, { trains: false }, 2168],
     ['135M', sampled, { trains: false, ...inInt8 }, 1052],
     ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, { trains: false }, 6977],
