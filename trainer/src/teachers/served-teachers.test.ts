@@ -148,13 +148,20 @@ describe('a teacher of the completions of vLLM', () => {
     await expect(scoresOf(create(), [sampleOf([1, 2, 3])])).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('does not wait for a silent server without an end', async () => {
+  it('does not wait for a silent server without an end, and says once that it waits', async () => {
     answerOf = () => silence;
-    const teacher = createVllmTeacher({ baseUrl, apiKey: null, model: 'big', pauseMs: 1, silenceMs: 20 });
-    await expect(teacher.scorePrompt(Int32Array.of(1, 2))).rejects.toMatchObject({
+    const notices: string[] = [];
+    const onNotice = (message: string): void => void notices.push(message);
+    const teacher = createVllmTeacher({ baseUrl, apiKey: null, model: 'big', pauseMs: 1, silenceMs: 20, onNotice });
+    await expect(
+      Promise.all([teacher.scorePrompt(Int32Array.of(1, 2)), teacher.scorePrompt(Int32Array.of(1, 3))]),
+    ).rejects.toMatchObject({
       code: 'unreachable',
       message: expect.stringContaining('in 8 attempts (last: no answer in 0.02 s)'),
     });
+    expect(notices.filter((notice) => notice.includes('gave no answer in 0.02 s'))).toEqual([
+      'The teacher big gave no answer in 0.02 s. The step waits while each row is sent up to 8 times.',
+    ]);
   });
 
   it('waits for a server that has answered before, as long as an outage may take', async () => {

@@ -42,7 +42,7 @@ const longestSilenceMs = 300_000;
  */
 export function createVllmTeacher(options: VllmTeacherOptions): VllmTeacher {
   const closing = new AbortController();
-  const contact: Contact = { hasAnswered: false, isAway: false };
+  const contact: Contact = { hasAnswered: false, isAway: false, isSilent: false };
   const signals = [closing.signal, ...(options.signal ? [options.signal] : [])];
   const scorePrompt = async (ids: Int32Array): Promise<readonly PromptToken[]> =>
     readPrompt(await ask(ids, options, { signals, contact }), ids, options);
@@ -55,7 +55,7 @@ export function createVllmTeacher(options: VllmTeacherOptions): VllmTeacher {
 }
 
 /** What is known about the server from all requests. */
-type Contact = { hasAnswered: boolean; isAway: boolean };
+type Contact = { hasAnswered: boolean; isAway: boolean; isSilent: boolean };
 
 async function ask(
   ids: Int32Array,
@@ -71,7 +71,7 @@ async function ask(
   for (let attempt = 1; ; attempt++) {
     const answer = await post(url, { headers, body, signal, silenceMs });
     if (answer.isOk) {
-      [contact.hasAnswered, contact.isAway] = [true, false];
+      [contact.hasAnswered, contact.isAway, contact.isSilent] = [true, false, false];
       return parseAnswer(answer.text, options);
     }
     if (!answer.isBusy)
@@ -86,6 +86,9 @@ async function ask(
         'unreachable',
         `The teacher ${model} at ${url} did not answer in ${countOf(attempt, 'attempt')} (last: ${what}${askedMs > longestRestMs ? `; it asks to wait for ${Math.round(askedMs / 60_000)} minutes` : ''}). Check teacher.base_url, and continue the run with --resume.`,
       );
+    if (attempt === 1 && answer.isSilent && !contact.isSilent)
+      options.onNotice?.(`The teacher ${model} gave ${what}. The step waits while each row is sent up to ${mostAttempts} times.`);
+    contact.isSilent ||= answer.isSilent;
     if (attempt === mostAttempts && !contact.isAway) {
       contact.isAway = true;
       options.onNotice?.(`The teacher ${model} does not answer (${what}). The run waits for it (rollout.max_outage).`);
@@ -101,7 +104,14 @@ function mayBeAway({ maxOutageMs = 0 }: VllmTeacherOptions, { hasAnswered }: Con
 
 type Answer =
   | { readonly isOk: true; readonly text: string }
-  | { readonly isOk: false; readonly isBusy: boolean; readonly askedMs: number; readonly what: string };
+  | {
+      readonly isOk: false;
+      readonly isBusy: boolean;
+      /** Whether the server was reached, and gave no answer in time. */
+      readonly isSilent: boolean;
+      readonly askedMs: number;
+      readonly what: string;
+    };
 
 type Request = {
   readonly headers: Readonly<Record<string, string>>;
@@ -118,12 +128,13 @@ async function post(url: string, { headers, body, signal, silenceMs }: Request):
     const text = await answer.text();
     if (answer.ok) return { isOk: true, text };
     const what = `status ${answer.status}: ${cutText(text)}`;
-    return { isOk: false, isBusy: isTemporary(answer.status), askedMs: readWait(answer.headers) ?? 0, what };
+    const isBusy = isTemporary(answer.status);
+    return { isOk: false, isBusy, isSilent: false, askedMs: readWait(answer.headers) ?? 0, what };
   } catch (error) {
     signal.throwIfAborted();
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     const what = silence.aborted ? `no answer in ${silenceMs / 1000} s` : toErrorMessage(cause);
-    return { isOk: false, isBusy: true, askedMs: 0, what };
+    return { isOk: false, isBusy: true, isSilent: silence.aborted, askedMs: 0, what };
   }
 }
 
