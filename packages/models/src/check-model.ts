@@ -45,11 +45,12 @@ export type CheckModelOptions = {
 
 /** Estimates the model's needs on each backbone. For a model of the hub, only the small files are downloaded. */
 export async function checkModel(model: string, options: CheckModelOptions): Promise<ModelCheck> {
-  const { config, signal, onNotice } = options;
+  const { signal, onNotice } = options;
+  const config = { ...options.config, model: { ...options.config.model, path: model } };
   const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
   const description = await readDescription(dir);
   const gpus = options.gpus === undefined ? await readGpus() : options.gpus;
-  const teacher = await describeTeacher({ ...config, model: { ...config.model, path: model } }, { signal, onNotice });
+  const teacher = await describeTeacher(config, { modelDir: dir, signal, onNotice });
   const machine = { memory: options.memory ?? readAvailableMemory(), gpus };
   return {
     model,

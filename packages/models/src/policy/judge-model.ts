@@ -76,7 +76,7 @@ export async function judgeModel(
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
   if (trains && readsWeights) await refuseAdapter(described);
-  const teacher = trains ? await describeTeacher(config, { signal, onNotice }) : undefined;
+  const teacher = trains ? await describeTeacher(config, { modelDir: described, signal, onNotice }) : undefined;
   const wanted = await readNeedRequest(described, { config, backbone, trains, memory, teacher });
   const packTokens = wanted && fittingPack(wanted, onNotice);
   const request = wanted && { ...wanted, config: withPacks(config, { packTokens }) };

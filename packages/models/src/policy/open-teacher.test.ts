@@ -128,6 +128,7 @@ describe('openTeacher', () => {
     ['a name without a model', { teacher: { model: 'nanno' } }, 'There is no model folder nanno (teacher.model)'],
   ])('refuses %s', async (_, change: Change, message) => {
     await expect(open({ teacher: { model: 'nano' }, ...change })).rejects.toThrow(message);
+    if (change?.teacher !== undefined) await expect(estimate(change)).rejects.toThrow(message);
   });
 
   it('refuses a folder that holds no whole model, and says which file is missing, as does the estimate', async () => {
@@ -155,7 +156,9 @@ describe('openTeacher', () => {
 
   it('refuses a teacher with a shorter context than samples may have', async () => {
     const model = copyOf('config.json', (config) => ({ ...config, max_position_embeddings: 64 }));
-    await expect(open({ teacher: { model } })).rejects.toThrow(/Samples may have \d+ tokens .* reads at most 64/);
+    const message = /Samples may have \d+ tokens .* reads at most 64/;
+    await expect(open({ teacher: { model } })).rejects.toThrow(message);
+    await expect(estimate({ teacher: { model } })).rejects.toThrow(message);
   });
 });
 

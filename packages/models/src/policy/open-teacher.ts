@@ -5,7 +5,6 @@ import {
   type Algorithm,
   type Backbone,
   type CommonConfig,
-  type JsonObject,
   type Teacher,
 } from '@agentjet/core';
 import type { BackboneEntry } from '@agentjet/inputs';
@@ -15,7 +14,6 @@ import { resolveModelDir } from './model-dir.js';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { openBackbone } from './open-backbone.js';
 import { openServedTeacher } from './open-served-teacher.js';
-import { requireSameVocabulary } from './same-vocabulary.js';
 
 export type OpenTeacherOptions = {
   readonly algorithm: Pick<Algorithm, 'name' | 'needsTeacher'>;
@@ -43,9 +41,7 @@ export async function openTeacher(config: CommonConfig, options: OpenTeacherOpti
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   if (baseUrl !== null)
     return await openServedTeacher(config, { model, baseUrl }, { ...chatTokenizer, onNotice, signal });
-  const { dir, description } = await findTeacher(model, { signal, onNotice });
-  await requireSameVocabulary({ name: config.model.path, dir: modelDir }, { name: model, dir });
-  requireContext(config, description);
+  await findTeacher(config, model, { modelDir, signal, onNotice });
   const teacherDir = await resolveModelDir(model, { signal, onNotice, setting: 'teacher.model' });
   return await openLocalTeacher(config, { ...options, teacherDir });
 }
@@ -56,17 +52,6 @@ function requireWholeDistribution({ rollout }: CommonConfig): void {
   throw new ConfigError(
     'conflict',
     `"rollout.top_p" is ${rollout.topP} and "rollout.top_k" is ${rollout.topK}, and a teacher scores tokens under its whole distribution. Set rollout.top_p to 1 and rollout.top_k to -1.`,
-  );
-}
-
-/** Throws if the teacher was made for shorter contexts than the student's. */
-function requireContext({ rollout, data, teacher }: CommonConfig, description: JsonObject): void {
-  const most = description['max_position_embeddings'];
-  const needed = Math.min(rollout.maxModelLen, data.maxPromptLength + data.maxResponseLength);
-  if (typeof most !== 'number' || most >= needed) return;
-  throw new BackboneError(
-    'teacher_too_short',
-    `Samples may have ${needed} tokens (data.max_prompt_length + data.max_response_length), and the teacher ${teacher.model} reads at most ${most}. Lower these limits, or choose another teacher.`,
   );
 }
 
