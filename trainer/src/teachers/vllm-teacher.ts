@@ -87,7 +87,9 @@ async function ask(
         `The teacher ${model} at ${url} did not answer in ${countOf(attempt, 'attempt')} (last: ${what}${askedMs > longestRestMs ? `; it asks to wait for ${Math.round(askedMs / 60_000)} minutes` : ''}). Check teacher.base_url, and continue the run with --resume.`,
       );
     if (attempt === 1 && answer.isSilent && !contact.isSilent)
-      options.onNotice?.(`The teacher ${model} gave ${what}. The step waits while each row is sent up to ${mostAttempts} times.`);
+      options.onNotice?.(
+        `The teacher ${model} gave ${what}. The step waits while each row is sent up to ${mostAttempts} times.`,
+      );
     contact.isSilent ||= answer.isSilent;
     if (attempt === mostAttempts && !contact.isAway) {
       contact.isAway = true;
