@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checks, runChecks } from './check.mjs';
+import { measureSpeed } from './machine-speed.mjs';
 import { installNode, nodes } from './nodes.mjs';
 import { runCheapestGate } from './run-gate.mjs';
 import { runVitest } from './run-vitest.mjs';
@@ -16,6 +17,7 @@ import {
   processorSeconds,
   shareOfOthers,
   slowestFiles,
+  slownessOf,
 } from './time-budget.mjs';
 import { budgets, shares, workers } from './time-shares.mjs';
 import { root, withAllTheyUse, workspaces } from './workspaces.mjs';
@@ -35,6 +37,7 @@ const portablePaths = [
 
 const startedAt = performance.now();
 const processorsBefore = processorSeconds();
+const speeds = [await measureSpeed()];
 const isEverything = process.argv.includes('--all-jobs');
 const isPortable = process.argv.includes('--portable');
 const vitestArgs = [
@@ -85,16 +88,21 @@ async function runLater(label, ready, run) {
 }
 
 /**
- * Prints how long the tests took. Returns the number of exceeded budgets, which is 0 if other work kept the machine
- * busy.
+ * Prints how long the tests took, in minutes on the machine of the budgets. Returns the number of exceeded budgets, which
+ * is 0 if other work kept the machine busy.
  */
-function judgeTime({ seconds }, testMinutes) {
-  const parts = minutesByPart(seconds, shares, workers);
-  const took = { test: testMinutes, ci: isEverything ? minutes() : undefined };
+async function judgeTime({ seconds }, testMinutes) {
+  const [all, others] = [minutes(), shareOfOthers(processorsBefore, processorSeconds(), minutes() * 60)];
+  const slowness = slownessOf([...speeds, await measureSpeed()]);
+  const parts = minutesByPart(seconds, shares, workers, slowness);
+  const took = { test: testMinutes / slowness, ci: isEverything ? all / slowness : undefined };
   const over = exceededBudgets(parts, took, budgets);
-  const others = shareOfOthers(processorsBefore, processorSeconds(), minutes() * 60);
   console.log(`slowest files\n${slowestFiles(seconds, 8)}\ntime\n${formatParts(parts)}`);
-  console.log(`  ${'npm test'.padEnd(11)}${testMinutes.toFixed(2).padStart(6)} of ${budgets.test} min`);
+  console.log(`  ${'npm test'.padEnd(11)}${took.test.toFixed(2).padStart(6)} of ${budgets.test} min`);
+  if (slowness > 1)
+    console.log(
+      `These are minutes on the machine of the budgets. Here npm test took ${testMinutes.toFixed(1)}, because this machine has ${(100 / slowness).toFixed(0)}% of that speed.`,
+    );
   if (over.length === 0) return 0;
   console.log(`over budget: ${over.join(', ')}`);
   if (others <= 0.15) return over.length;
@@ -152,6 +160,7 @@ const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : labe
 const results = await runChecks([...wanted, ...(isEverything ? [commitSubjects] : [])]);
 const tests = runVitest(vitestArgs);
 const testMinutes = minutes();
+speeds.push(await measureSpeed());
 const counts = [
   { passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 },
   tests,
@@ -171,7 +180,7 @@ if (isEverything) {
   );
   counts.push(await runLater('site', downloads.site, () => runCheck('docs/site/build.mjs')));
 }
-const overBudget = judgeTime(tests, testMinutes);
+const overBudget = await judgeTime(tests, testMinutes);
 if (isEverything) counts.push({ passed: 0, failed: overBudget, skipped: 0 });
 const sum = (name) => counts.reduce((total, count) => total + (count[name] ?? 0), 0);
 if (sum('skipped') > 0) console.log(`${sum('skipped')} skipped`);

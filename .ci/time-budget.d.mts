@@ -8,7 +8,13 @@ export type PartTime = {
 export type ProcessorSeconds = { readonly machine: number; readonly ours: number };
 type Seconds = Readonly<Record<string, number>>;
 
-export function minutesByPart(seconds: Seconds, shares: readonly Share[], workers: number): readonly PartTime[];
+export function minutesByPart(
+  seconds: Seconds,
+  shares: readonly Share[],
+  workers: number,
+  slowness?: number,
+): readonly PartTime[];
+export function slownessOf(speeds: readonly number[]): number;
 export function exceededBudgets(
   parts: readonly PartTime[],
   took: { readonly test: number; readonly ci?: number | undefined },

@@ -6,14 +6,14 @@ import { cpus } from 'node:os';
 const isIn = (file, folder) => folder === '' || file === folder || file.startsWith(`${folder}/`);
 
 /**
- * Returns the minutes of each part: the seconds of its files, divided among the workers.
+ * Returns the minutes of each part: the seconds of its files, divided among the workers, on the machine of the budgets.
  * @param {Readonly<Record<string, number>>} seconds by file
  */
-export function minutesByPart(seconds, shares, workers) {
+export function minutesByPart(seconds, shares, workers, slowness = 1) {
   const partOf = (file) => shares.find(({ folders }) => folders.some((folder) => isIn(file, folder)))?.part;
   return shares.map(({ part, minutes: allowed }) => {
     const own = Object.entries(seconds).filter(([file]) => partOf(file) === part);
-    const minutes = own.reduce((sum, [, each]) => sum + each, 0) / workers / 60;
+    const minutes = own.reduce((sum, [, each]) => sum + each, 0) / workers / 60 / slowness;
     return { part, minutes, allowed, isOver: minutes > allowed };
   });
 }
@@ -29,6 +29,16 @@ export function exceededBudgets(parts, took, budgets) {
     ...parts.filter(({ isOver }) => isOver && isTestOver).map(({ part, allowed }) => `${part}: ${allowed} minutes`),
     ...(took.ci !== undefined && took.ci > budgets.ci ? [`.ci/run: ${budgets.ci} minutes`] : []),
   ];
+}
+
+/**
+ * Returns how many times as long as on the machine of the budgets the same work takes here. A fast machine counts as that
+ * machine.
+ * @param {readonly number[]} speeds of this machine, as shares of the speed for which the budgets are set
+ */
+export function slownessOf(speeds) {
+  const mean = speeds.reduce((sum, speed) => sum + speed, 0) / speeds.length;
+  return Math.max(1, 1 / mean);
 }
 
 export function formatParts(parts) {

@@ -1,6 +1,6 @@
-// Sets how long the tests may take, in minutes on two quiet cores. A test file belongs to the first part whose folders
-// contain it. `npm test` prints how long each part took. `.ci/run` fails if the whole took longer, and names the parts
-// that took more than their share.
+// Sets how long the tests may take, in minutes on two quiet cores of the machine that `machine-speed.mjs` describes. A
+// test file belongs to the first part whose folders contain it. `npm test` prints how long each part took. `.ci/run`
+// fails if the whole took longer, and names the parts that took more than their share.
 
 /** Number of processes that run test files at the same time. Many tests wait for other processes. */
 export const workers = 3;

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exceededBudgets, formatParts, minutesByPart, shareOfOthers, slowestFiles } from '../../.ci/time-budget.mjs';
+import {
+  exceededBudgets,
+  formatParts,
+  minutesByPart,
+  shareOfOthers,
+  slowestFiles,
+  slownessOf,
+} from '../../.ci/time-budget.mjs';
 import { budgets, shares as keptShares } from '../../.ci/time-shares.mjs';
 import { root } from '../../.ci/workspaces.mjs';
 
@@ -18,6 +25,14 @@ describe('time of the tests', () => {
       { part: 'house', minutes: 0.8, allowed: 0.5, isOver: true },
       { part: 'all else', minutes: 1, allowed: 6, isOver: false },
     ]);
+  });
+
+  it('is what a faster machine would need, if this one is slow', () => {
+    expect(slownessOf([0.4, 0.6])).toBe(2);
+    expect(slownessOf([1.5, 2])).toBe(1);
+    const [house, rest] = minutesByPart(seconds, shares, 2, slownessOf([0.5]));
+    expect(house).toMatchObject({ minutes: 0.4, isOver: false });
+    expect(rest?.minutes).toBe(0.5);
   });
 
   it('is printed with the parts that took longer than they may', () => {
