@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import type { BenchResult, Measured } from './bench.js';
+import { describeMachine } from './describe-machine.js';
 
 /**
  * A result is kept with the commit at which it was measured. If the files differ from those of the commit, the result
@@ -39,17 +39,6 @@ export function readTree(folder: string): Tree {
   } catch {
     return { commit: null, problem: 'this folder is not in a git repository, so the result has no commit' };
   }
-}
-
-function machine(): { readonly [key: string]: unknown } {
-  return {
-    cpu: cpus()[0]?.model.trim(),
-    cores: availableParallelism(),
-    ...(cpus().length > availableParallelism() && { cores_of_machine: cpus().length }),
-    memory_gib: Math.round(totalmem() / 2 ** 30),
-    node: process.version,
-    platform: `${process.platform}-${process.arch}`,
-  };
 }
 
 /**
@@ -126,7 +115,11 @@ function write(file: string, record: Fields): string {
   return file;
 }
 
-const describeRun = (commit: string): Fields => ({ date: new Date().toISOString(), commit, machine: machine() });
+const describeRun = (commit: string): Fields => ({
+  date: new Date().toISOString(),
+  commit,
+  machine: describeMachine(),
+});
 
 type Fields = { readonly [key: string]: unknown };
 

@@ -1,4 +1,5 @@
-import { modelNameOf, type Cell } from './cells/cell.js';
+import { describeMachine, isSameProcessor } from '../bench/describe-machine.js';
+import { cellName, modelNameOf, type Cell } from './cells/cell.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { judgeCell, type Verdict } from './gate.js';
 import { describeSeed } from './record-cell.js';
@@ -52,8 +53,12 @@ export async function gateCell(cell: Cell, say: (line: string) => void): Promise
   const usedSeeds = results.flatMap(({ seeds }) => seeds.map(({ seed }) => seed));
   const free = Math.max(...usedSeeds) + 1;
   const seen: SeedResult[] = [];
+  const machine = describeMachine();
+  const isTimed = (result: CellResult): boolean => isSameProcessor(result.machine, machine);
+  if (!results.some(isTimed))
+    say(`${cellName(cell)}: the speed is not compared, because no release was measured on this processor`);
   const verdict = await judgeCell({
-    baseline: results.flatMap(({ seeds }) => seeds.map(toGateRun)),
+    baseline: results.flatMap((result) => result.seeds.map((seed) => toGateRun(seed, isTimed(result)))),
     seeds: [free, free + 1, free + 2],
     moreSeeds: [free + 3, free + 4, free + 5],
     run: async (seeds) => {
@@ -64,7 +69,7 @@ export async function gateCell(cell: Cell, say: (line: string) => void): Promise
         runs.push(result);
       }
       seen.push(...runs);
-      return runs.map(toGateRun);
+      return runs.map((run) => toGateRun(run, true));
     },
   });
   const failed = newlyFailed(newest, seen);

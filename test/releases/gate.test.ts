@@ -88,6 +88,9 @@ describe('the gate of a release', () => {
     const options = { baseline: timed, seeds: [11, 12, 13], moreSeeds: [14, 15, 16] };
     expect((await judgeCell({ ...options, run: run([0.9, 0.9, 1]) })).color).toBe('red');
     expect((await judgeCell({ ...options, run: run([0.9, 1, 1]) })).color).toBe('green');
+    // A machine whose ratios differ by this much from one run to the next cannot show a loss of 0.1.
+    expect((await judgeCell({ ...options, run: run([0.81, 0.9, 0.98]) })).color).toBe('green');
+    expect((await judgeCell({ ...options, run: run([0.45, 0.5, 0.55]) })).color).toBe('red');
   });
 
   it('is yellow if fewer than three seeds are known', async () => {

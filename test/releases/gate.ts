@@ -66,7 +66,7 @@ function leastGain(baseline: readonly GateRun[]): number {
 
 /**
  * Returns a reason to call the cell red if at least two of three rounds are slower than 0.93 of the baseline's median
- * ratio.
+ * ratio. If the ratios of the rounds differ more than that by chance, the limit is lower.
  */
 function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly string[] {
   const speeds = (from: readonly GateRun[]): readonly number[] =>
@@ -74,11 +74,13 @@ function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): rea
   const usual = speeds(baseline);
   const seen = speeds(runs);
   if (usual.length === 0 || seen.length < 3) return [];
-  const limit = slowest * median(usual);
+  const noise = (deviations * medianAbsoluteDeviation(seen)) / median(seen);
+  const share = Math.min(slowest, 1 - noise);
+  const limit = share * median(usual);
   const slow = seen.filter((speed) => speed < limit);
   if (slow.length * 3 < seen.length * 2) return [];
   return [
-    `speed: ${slow.length} of ${seen.length} rounds are below ${slowest} of the baseline's ratio ${round(median(usual))}`,
+    `speed: ${slow.length} of ${seen.length} rounds are below ${round(share)} of the baseline's ratio ${round(median(usual))}`,
   ];
 }
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
 import { cellName, modelNameOf, type Cell } from './cells/cell.js';
 import type { CellResult, SeedResult } from './cell-result.js';
-import { currentVersion, describeMachine, hashModel, libraryVersions, readCommit } from './release-identity.js';
+import { currentVersion, describeMachineWithGpu, hashModel, libraryVersions, readCommit } from './release-identity.js';
 import { runSeed } from './run-seed.js';
 import { writeResult } from './store.js';
 
@@ -53,7 +53,7 @@ export async function recordCell(cell: Cell, recording: Recording): Promise<stri
     commit,
     clean,
     date: new Date().toISOString().slice(0, 10),
-    machine: describeMachine(),
+    machine: describeMachineWithGpu(),
     libraries: libraryVersions(),
     tutorial: cell.tutorial,
     backbone: cell.backbone,

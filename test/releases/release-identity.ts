@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
+import { describeMachine } from '../bench/describe-machine.js';
 import { findModel } from './find-model.js';
 
 /** Finds the origin of a result: version, commit, machine, libraries and model. */
@@ -34,17 +34,10 @@ export function readCommit(): { readonly commit: string; readonly clean: boolean
   };
 }
 
-export function describeMachine(): Readonly<Record<string, unknown>> {
-  return {
-    cpu: cpus()[0]?.model.trim(),
-    cores: availableParallelism(),
-    ...(cpus().length > availableParallelism() && { cores_of_machine: cpus().length }),
-    memory_gib: Math.round(totalmem() / 2 ** 30),
-    node: process.version,
-    platform: `${process.platform}-${process.arch}`,
-    ...describeGpu(),
-  };
-}
+export const describeMachineWithGpu = (): Readonly<Record<string, unknown>> => ({
+  ...describeMachine(),
+  ...describeGpu(),
+});
 
 /** Returns the GPU of this machine, or no key if there is none. */
 function describeGpu(): { readonly gpu?: string } {

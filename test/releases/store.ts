@@ -57,13 +57,14 @@ export function readBaseline(
     .slice(0, mostReleases);
 }
 
-export function toGateRun(seed: SeedResult): GateRun {
+/** `isTimed` says whether the speed of the seed can be compared with that of other seeds. */
+export function toGateRun(seed: SeedResult, isTimed: boolean): GateRun {
   return {
     seed: seed.seed,
     before: seed.success_before ?? seed.success_at['5'] ?? 0,
     after: seed.success_after ?? seed.success_mean_last_20,
     areaUnderCurve: seed.area_under_curve,
     // Multiply by the tokens, because seeds sample different numbers of them, which is not a difference in speed.
-    speed: seed.speed * seed.generated_tokens,
+    speed: isTimed ? seed.speed * seed.generated_tokens : null,
   };
 }
