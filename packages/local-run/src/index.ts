@@ -10,7 +10,13 @@ export { probeDifficulty } from './schedule/probe-difficulty.js';
 export { openTrainingTable, readPlan, evaluatesAtAll } from './schedule/read-plan.js';
 export { createScheduleSource, type GroupSource } from './schedule/schedule-source.js';
 export type { Selected } from './schedule/select-by-difficulty.js';
-export { loadCheckpoint, type TrainingRun, type TrainingRunOptions, withTrainingRun } from './training-run.js';
+export {
+  loadCheckpoint,
+  type TrainingRun,
+  type TrainingRunOptions,
+  withoutStart,
+  withTrainingRun,
+} from './training-run.js';
 export { noticeAdapterBase } from './training/adapter-base.js';
 export { withAutoSettings } from './training/auto-settings.js';
 export {

@@ -125,9 +125,9 @@ async function openRun(config: CommonConfig, options: OpenRunOptions): Promise<T
   const { modelDir, summary: modelSummary } = model;
   const { algorithm, composition } = inputs;
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
-  const open = async (): Promise<Backbone> => {
+  const open = async (opened: CommonConfig): Promise<Backbone> => {
     const optimizer = toOptimizerOptions(config, totalSteps);
-    const backbone = await openBackbone(inputs.backbone, config, { emit: options.emit, modelDir, optimizer, signal });
+    const backbone = await openBackbone(inputs.backbone, opened, { emit: options.emit, modelDir, optimizer, signal });
     return await requireLoss(backbone, config, algorithm);
   };
   const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
@@ -171,7 +171,7 @@ async function requireLoss(backbone: Backbone, config: CommonConfig, algorithm: 
 type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded' | 'optimizer'>;
 
 type Open = Pick<ResumeOptions, 'onNotice' | 'composition' | 'modelDir'> & {
-  readonly open: () => Promise<Backbone>;
+  readonly open: (config: CommonConfig) => Promise<Backbone>;
   readonly totalSteps: number;
   readonly isRecorded: boolean;
 };
@@ -189,7 +189,7 @@ async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
     onNotice,
   });
   try {
-    const backbone = await openAndRecord(folder, options);
+    const backbone = await openAndRecord(config, folder, options);
     return await withRecording(config, { folder, backbone, checkpoint: undefined }, options);
   } catch (error) {
     await folder.close();
@@ -200,9 +200,13 @@ async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
 }
 
 /** Records which model the run begins with, while the backbone reads it. */
-async function openAndRecord(folder: RunFolder, { modelDir, open }: Open): Promise<Backbone> {
+async function openAndRecord(
+  config: CommonConfig,
+  folder: RunFolder,
+  { modelDir, open }: Pick<Open, 'modelDir' | 'open'>,
+): Promise<Backbone> {
   const recorded = folder.recordModel(modelDir);
-  const [opened, noted] = await Promise.allSettled([open(), recorded]);
+  const [opened, noted] = await Promise.allSettled([open(config), recorded]);
   if (opened.status === 'rejected') throw opened.reason;
   if (noted.status === 'fulfilled') return opened.value;
   await opened.value.close();
@@ -212,7 +216,8 @@ async function openAndRecord(folder: RunFolder, { modelDir, open }: Open): Promi
 async function openOld(config: CommonConfig, options: ResumeOptions & Open): Promise<Opened> {
   const { onNotice, composition, from } = options;
   const { run: folder, checkpoint, changes } = await openResumedRun(config, options);
-  const backbone = await openAndRecord(folder, options);
+  const begun = checkpoint === undefined ? config : withoutStart(config);
+  const backbone = await openAndRecord(begun, folder, options);
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
   const isChosen = from !== undefined;
   const opened = await withRecording(config, { folder, backbone, checkpoint }, { ...options, changes, isChosen });
@@ -225,6 +230,12 @@ async function openOld(config: CommonConfig, options: ResumeOptions & Open): Pro
   });
   return opened;
 }
+
+/** A checkpoint has its own adapter, so the folder of `lora.adapter` may be gone. */
+export const withoutStart = (config: CommonConfig): CommonConfig => ({
+  ...config,
+  lora: { ...config.lora, adapter: null },
+});
 
 type Recording = Pick<Open, 'onNotice' | 'totalSteps' | 'isRecorded'> &
   Partial<Pick<RecordedRunOptions, 'changes' | 'isChosen'>>;

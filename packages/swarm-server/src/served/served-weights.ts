@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { BackboneError, type Backbone, type CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
@@ -5,7 +6,7 @@ import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
 import { createStepWeights, type StepWeights } from '@agentjet/run';
 import { checkLoss, createTokenRecording } from '@agentjet/trainer';
 import type { ServedInputs } from '@agentjet/inputs';
-import { toBatchSettings, toOptimizerOptions, loadCheckpoint } from '@agentjet/local-run';
+import { toBatchSettings, toOptimizerOptions, loadCheckpoint, withoutStart } from '@agentjet/local-run';
 import { noteArithmetic, repeatsAsBefore, openBackbone, toEnginePolicy, keepTemplate } from '@agentjet/models';
 import { WholeCheckpoints } from './whole-checkpoints.js';
 
@@ -47,7 +48,8 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   const optimizer = toOptimizerOptions(config, config.trainerCommon.totalTrainingSteps ?? 0);
   const emit = ({ message }: { readonly message?: string | undefined }): void =>
     void (message && options.onNotice(message));
-  const backbone = await openBackbone(inputs.backbone, config, {
+  const isStartLost = await lacksStart(config, folder);
+  const backbone = await openBackbone(inputs.backbone, isStartLost ? withoutStart(config) : config, {
     emit: (event) => emit(event as object),
     modelDir,
     optimizer,
@@ -82,6 +84,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     },
     checkpoints: async () => [0, ...(await whole.steps())],
     load: async (step) => {
+      if (step === 0 && isStartLost) throw lostStart(config);
       if (step === 0) requireFresh(isFresh);
       isFresh = false;
       await putBack(folder, backbone, step === 0 ? undefined : await folder.checkpoints.open(`step-${step}`));
@@ -99,6 +102,17 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     close: () => backbone.close(),
   };
 }
+
+/** Whether `lora.adapter` is gone, and there are checkpoints, each with its adapter. */
+async function lacksStart({ lora }: CommonConfig, { checkpoints }: RunFolder): Promise<boolean> {
+  return lora.adapter !== null && !existsSync(lora.adapter) && (await checkpoints.steps()).length > 0;
+}
+
+const lostStart = ({ lora }: CommonConfig): BackboneError =>
+  new BackboneError(
+    'checkpoint',
+    `The run goes back to its beginning, and the adapter ${lora.adapter} (lora.adapter) that it began with is missing. Restore this folder, or begin a new run.`,
+  );
 
 async function putBack(folder: RunFolder, backbone: Backbone, checkpoint: Checkpoint | undefined): Promise<void> {
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
