@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createRunFolder } from '@agentjet/run-folder';
+import { createRunFolder, createRunFolderAt } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { examineRun } from './examine-run.js';
-import { chooseSteps } from './sources/read-run.js';
+import { chooseSteps, readRun } from './sources/read-run.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -158,6 +158,13 @@ describe('a run folder', () => {
     await expect(examineRun(run.dir)).rejects.toThrow(
       /several policies: planner\. Examine one of them: .*policies.planner\./,
     );
+  });
+
+  it('of one of several policies knows that the tokens of the others are missing', async () => {
+    const contents = { experimentDir: dir, configYaml: 'ajet: {}\n' };
+    const run = await createRunFolder({ ...contents, experimentName: 'e' });
+    const policy = await createRunFolderAt(path.join(run.dir, 'policies/planner'), contents);
+    expect((await readRun(policy.dir)).settings.isOneOfSeveral).toBe(true);
   });
 
   it('of another kind is refused', async () => {

@@ -53,6 +53,8 @@ export type ExaminedSettings = {
   readonly trainsStale?: boolean;
   readonly reportBy?: string;
   readonly judge?: string;
+  /** Whether the run trains further policies. Their tokens are not in these records, and rewards may depend on them. */
+  readonly isOneOfSeveral?: boolean;
 };
 
 /** The part of an episode's record that causes read. */
@@ -92,7 +94,7 @@ export type EpisodeOf = {
   readonly kind: string | undefined;
   /** What the agent answered in the end, if the record has it. */
   readonly answer: string | undefined;
-  /** The right answer, if the record has it. */
+  /** The right answer, if the record has it and the verdict is about the answer alone. */
   readonly expected: string | undefined;
   /** Equal for episodes in which the model saw and wrote the same tokens. */
   readonly tokensHash: string;

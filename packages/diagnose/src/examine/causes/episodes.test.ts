@@ -84,6 +84,11 @@ describe('the judge', () => {
     expect(causesOf(({ group }) => ({ answer: group }))).toEqual([]);
   });
 
+  it('is not unstable if the tokens of another policy decide, too', () => {
+    const settings = { isOneOfSeveral: true };
+    expect(causesOf(({ group }) => ({ tokensHash: group }), { settings })).not.toContain('judge_unstable');
+  });
+
   it('has not decided if nearly all rewards are one value in the middle, but has if all are 0', () => {
     expect(causesOf(() => ({ reward: 0.5 }))[0]).toBe('judge_undecided');
     expect(causesOf(() => ({ reward: 0, success: false }))).toEqual([]);

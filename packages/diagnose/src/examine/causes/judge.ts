@@ -111,10 +111,9 @@ export const judgeUnstable: Cause = {
   look(run) {
     if (isGood(run)) return undefined;
     const completed = trainingEpisodes(run).filter(({ status }) => status === 'completed');
-    const sameTokens = findUnstable(completed, {
-      keyOf: ({ tokensHash }) => tokensHash,
-      valueOf: ({ reward }) => reward,
-    });
+    const keyOf = ({ tokensHash }: EpisodeOf): string => tokensHash;
+    const hasAllTokens = run.settings.isOneOfSeveral !== true;
+    const sameTokens = hasAllTokens ? findUnstable(completed, { keyOf, valueOf: ({ reward }) => reward }) : undefined;
     // An agent in a world ends with a word that says little. Only a task with a right answer is about its last words.
     const answered = completed.filter(({ answer = '', expected }) => answer.trim() !== '' && expected !== undefined);
     const sameAnswer = findUnstable(answered, {

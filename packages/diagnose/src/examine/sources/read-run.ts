@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentJetError, isJsonObject, parseJson, parseJsonObject, toErrorMessage, valueAtPath } from '@agentjet/core';
@@ -34,6 +35,7 @@ async function readFolder(dir: string): Promise<ExaminedRun> {
   const settings = {
     ...readExaminedSettings(await run.readConfig()),
     ...(keys.kindField !== null && { reportBy: keys.kindField }),
+    ...(isPolicy(dir) && { isOneOfSeveral: true }),
   };
   const [metrics, evaluations] = [await run.readMetrics(), await run.readEvaluations()];
   if (metrics.length === 0) await refusePolicies(dir);
@@ -75,6 +77,12 @@ async function readStep(index: EpisodeIndex, step: number): Promise<readonly Epi
   );
   let next = 0;
   return rows.map((row) => toEpisode(row, row.phase === 'train' ? heads[next++] : undefined, index.keys));
+}
+
+/** Whether the folder has the records of one of several policies: `<run>/policies/<name>`. */
+function isPolicy(dir: string): boolean {
+  const parent = path.dirname(path.resolve(dir));
+  return path.basename(parent) === 'policies' && existsSync(path.join(parent, '..', 'config.yaml'));
 }
 
 /** A run of several policies has the records of each in a separate folder. */

@@ -52,3 +52,12 @@ it('the content of a task is unknown if its record left out long values', () => 
   expect(contentOf({ task_id: 'a', main_query: 'q', task_metadata: { text: 'x'.repeat(3600) } })).toBeUndefined();
   expect(contentOf({ task_id: 'a' })).toBeUndefined();
 });
+
+it('the right answer is unknown if several agents got a reward each', () => {
+  const keys = { kindField: null, valPassN: 1 };
+  const head = { answer: '72', task_metadata: { answer: 72 } };
+  const expectedOf = (rewards: JsonObject) => toEpisode(row, { ...head, rewards }, keys).expected;
+  expect(toEpisode(row, head, keys).expected).toBe('72');
+  expect(expectedOf({ worker: 1 })).toBe('72');
+  expect(expectedOf({ planner: 0, worker: 1 })).toBeUndefined();
+});

@@ -61,9 +61,12 @@ function factsOf(head: JsonObject, keys: RecordKeys): Facts {
     swallowed: Array.isArray(swallowed) ? swallowed.length : 0,
     waited: isJsonObject(outage) ? numberOf(outage['seconds']) : undefined,
     answer: isEmptyAnswer(head, keys) ? '' : answered,
-    expected,
+    expected: isAboutSeveral(head) ? undefined : expected,
   };
 }
+
+/** Whether agents got separate rewards. A wrong plan with the right answer is then no mistake of the judge. */
+const isAboutSeveral = ({ rewards }: JsonObject): boolean => isJsonObject(rewards) && Object.keys(rewards).length > 1;
 
 const numberOf = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
