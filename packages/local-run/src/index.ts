@@ -29,6 +29,6 @@ export {
 export { EmptySteps } from './training/empty-steps.js';
 export { silenceOf, unawaitedIn } from './training/with-stall-notice.js';
 export { watchSteps, type WatchedSteps } from './training/watch-steps.js';
-export { findRun, openFolderAgain, recordChanges } from './training/resume-run.js';
+export { findRun, openFolderAgain, recordChanges, startAgain } from './training/resume-run.js';
 export { StepObserver } from './training/step-observer.js';
 export { toBatchSettings, toOptimizerOptions, toTrainSettings } from './training/train-settings.js';

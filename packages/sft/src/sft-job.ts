@@ -63,7 +63,7 @@ export async function imitate(given: CommonConfig, parts: SftParts): Promise<Sft
     const texts = equal.map((ids) => ids.map((id) => chatTokenizer.tokenizer.decode([id])));
     if (texts.length > 0) onNotice(describeEqualRows(texts));
   }
-  if (runDir !== undefined) await checkReport(runDir, examples);
+  if (runDir !== undefined) await checkReport(runDir, examples, config);
   const { batchSize } = config.sft;
   const epochs = countEpochs(config.sft, examples.heldOut.length);
   const order = createExampleOrder(examples.training.length, { batchSize, epochs, seed: config.trainerCommon.seed });

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, parseJsonObject } from '@agentjet/core';
+import { ConfigError, parseJsonObject, type CommonConfig } from '@agentjet/core';
+import { startAgain } from '@agentjet/local-run';
 import type { TranscriptSource } from './read-transcripts.js';
 import { countTokens, describeDropped, type PreparedExamples } from './prepare-examples.js';
 
@@ -17,14 +18,18 @@ export function describeExamples({ training, heldOut, dropped }: PreparedExample
 }
 
 /** Throws ConfigError `resume_mismatch` if the run began with other transcripts. */
-export async function checkReport(runDir: string, { training, sha256 }: PreparedExamples): Promise<void> {
+export async function checkReport(
+  runDir: string,
+  { training, sha256 }: PreparedExamples,
+  config: Pick<CommonConfig, 'lora'>,
+): Promise<void> {
   const before = parseJsonObject(await readFile(path.join(runDir, fileName), 'utf8').catch(() => ''));
   // Accept a run without a report, because it may have been killed before it wrote one.
   if (before === undefined || before['sha256'] === sha256) return;
   throw new ConfigError(
     'resume_mismatch',
     `--resume: the run ${runDir} was given other transcripts (${String(before['examples'])} examples, now ${training.length}), or other rules to choose them. ` +
-      'Give it what it began with, or start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....',
+      `Give it what it began with, or ${startAgain(config)}`,
   );
 }
 

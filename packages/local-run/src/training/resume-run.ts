@@ -55,6 +55,12 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
 /** Returns the key without the name of the policy, if it sets a value for one of several policies. */
 const ownKey = (key: string): string => key.replace(/^swarm\.policies\.[a-z0-9_]+\./, '');
 
+/** Says how a new run begins with the weights of this run. A run does not train an adapter as its `model.path`. */
+export const startAgain = ({ lora }: Pick<CommonConfig, 'lora'>): string =>
+  lora.rank === 0
+    ? 'start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....'
+    : 'start a new run from its weights: leave out --resume, merge its adapter with `ajet export <run>/checkpoints/step-... <new folder>`, and set model.path to the new folder.';
+
 /** Returns the differences that are allowed. Throws ConfigError `resume_mismatch` for any other difference. */
 function findChanges(
   run: RunFolder,
@@ -70,7 +76,7 @@ function findChanges(
   throw new ConfigError(
     'resume_mismatch',
     `--resume: the run ${run.dir} was made with another configuration: ${refused.map(describeDifference).join('; ')}. ` +
-      'Give the values it was made with (they are in its config.yaml), or start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....',
+      `Give the values it was made with (they are in its config.yaml), or ${startAgain(before)}`,
   );
 }
 
