@@ -1,8 +1,8 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import module from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, findNearestKey } from '@agentjet/core';
 import { describeLoadFailure } from './load-failure.js';
 
 /**
@@ -23,11 +23,14 @@ export async function importUserModule(reference: string, baseDir: string, key?:
         ? `Paths are relative to ${path.resolve(baseDir)}.`
         : 'Paths are resolved against the folder of the YAML file that names them, then against the working directory.';
     const isPython = /^[\w.]+$/.test(file) && path.extname(file) !== '' && !/\.[cm]?[jt]sx?$/.test(file);
-    const isPackage = path.extname(file) === '';
+    const isFolder = existsSync(fullPath);
+    const seen = isFolder ? 'is a folder. Name a file in it.' : 'does not exist.';
+    const isPackage = path.extname(file) === '' && !isFolder;
+    const near = isFolder ? undefined : findNearFile(fullPath);
     const repair = isPython
       ? 'It looks like a Python module: name a TypeScript or JavaScript file.'
-      : `${isPackage ? 'No installed package has this name either. ' : ''}${places}`;
-    throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${repair}`);
+      : `${near === undefined ? '' : `Did you mean ${near}? `}${isPackage ? 'No installed package has this name either. ' : ''}${places}`;
+    throw new ConfigError('missing_file', `${named} names ${fullPath}, which ${seen} ${repair}`);
   }
   const exported = await load(fullPath, installed ?? pathToFileURL(fullPath).href, named);
   if (!(exportName in exported) || exported[exportName] === undefined) {
@@ -40,6 +43,21 @@ export async function importUserModule(reference: string, baseDir: string, key?:
     );
   }
   return exported[exportName];
+}
+
+const codeFile = /(?<!\.d)\.[cm]?[jt]sx?$/;
+
+/** Finds a code file in the same folder whose name differs by its extension or by a slip. */
+function findNearFile(fullPath: string): string | undefined {
+  const folder = path.dirname(fullPath);
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) return undefined;
+  const stems = new Map(
+    readdirSync(folder)
+      .filter((name) => codeFile.test(name))
+      .map((name) => [name.replace(codeFile, ''), name]),
+  );
+  const stem = path.basename(fullPath).replace(codeFile, '');
+  return stems.get(stem) ?? stems.get(findNearestKey(stem, [...stems.keys()]) ?? '');
 }
 
 function parseReference(reference: string, named: string): { readonly file: string; readonly exportName: string } {

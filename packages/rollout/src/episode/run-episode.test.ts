@@ -280,11 +280,22 @@ describe('a failed episode', () => {
     [{ reward: 1, logMetrics: { speed: NaN } }, /logMetrics\.speed NaN/],
     [{ reward: 1, logMetrics: { speed: 'fast' } }, /logMetrics\.speed "fast"/],
     [{ reward: 1, metadata: 'text' }, /metadata "text"/],
+    [{ reward: 0.3, is_success: true }, /returned is_success true\. Rename it to isSuccess/],
+    [{ reward: 0.3, success: true }, /returned success true\. Rename it to isSuccess/],
+    [{ rewrd: 1 }, /returned rewrd 1\. Rename it to reward,/],
+    [{ reward: 1, log_metrics: { speed: 1 } }, /returned log_metrics an object\. Rename it to logMetrics/],
     [{ reward: 1, metadata: { big: 1n } }, /metadata that is not JSON/],
   ])('comes from the output %o', async (output, message) => {
     const error = failureOf(await run((() => output) as unknown as WorkflowSource));
     expect(error.code).toBe('bad_output');
     expect(error.message).toMatch(message);
+  });
+});
+
+describe('an output', () => {
+  it('may have additional fields of the user', async () => {
+    const output = { reward: 1, reward2: 2, answer: 'x', isSuccess: false, success: true };
+    expect(await run(() => output)).toMatchObject({ status: 'completed', reward: 1, isSuccess: false });
   });
 });
 

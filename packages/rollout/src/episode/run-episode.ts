@@ -231,7 +231,7 @@ async function score(
   if (judge === undefined) {
     throw new JudgeError(
       'no_judge',
-      `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`,
+      `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return an object such as { reward: 1 }, or configure task_judge.`,
     );
   }
   const askedAt = performance.now();

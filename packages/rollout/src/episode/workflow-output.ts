@@ -1,5 +1,12 @@
 import type { SwallowedError } from './swallowed-errors.js';
-import { isJsonObject, isReward, rewardRange, WorkflowError, type WorkflowOutput } from '@agentjet/core';
+import {
+  findNearestKey,
+  isJsonObject,
+  isReward,
+  rewardRange,
+  WorkflowError,
+  type WorkflowOutput,
+} from '@agentjet/core';
 
 /** The checked output of a workflow. A null `reward` means that the judge is asked. */
 export type CheckedOutput = Required<WorkflowOutput>;
@@ -14,6 +21,7 @@ export function checkOutput(value: unknown, { targets, policyNames = [], unawait
     throw badOutput(`returned ${show(value)}`, 'Return an object such as { reward: 1 }.');
   }
   requireAwaited(value, unawaited);
+  refuseMisspelled(value);
   const output: WorkflowOutput = value;
   return {
     reward: checkReward(output.reward),
@@ -36,6 +44,27 @@ function requireAwaited(output: Readonly<Record<string, unknown>>, unawaited: Sw
   if (name === undefined) return;
   const place = unawaited === undefined ? '' : ` ${unawaited.message}`;
   throw badOutput(`returned ${name} as a Promise`, `Await it: { ${name}: await ... }.${place}`);
+}
+
+/** The fields of an output by the names that people give them. */
+const fieldsByName: Readonly<Record<string, keyof WorkflowOutput>> = {
+  reward: 'reward',
+  rewards: 'rewards',
+  is_success: 'isSuccess',
+  success: 'isSuccess',
+  metadata: 'metadata',
+  log_metrics: 'logMetrics',
+};
+
+/** Refuses a misspelled field that would be lost, such as `is_success`. Any other additional field is the user's own. */
+function refuseMisspelled(output: Readonly<Record<string, unknown>>): void {
+  const fields = Object.values(fieldsByName) as readonly string[];
+  for (const name of Object.keys(output)) {
+    if (fields.includes(name)) continue;
+    const nearest = fieldsByName[findNearestKey(name, Object.keys(fieldsByName)) ?? ''];
+    if (nearest === undefined || output[nearest] !== undefined) continue;
+    throw badOutput(`returned ${name} ${show(output[name])}`, `Rename it to ${nearest}, or move it into metadata.`);
+  }
 }
 
 function checkReward(reward: unknown): number | null {
