@@ -18,6 +18,10 @@ export function asTunedChatModel(
   options: LangGraphModelOptions & { readonly debugModel?: never },
 ): TunedChatModel;
 export function asTunedChatModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel;
-export function asTunedChatModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel {
-  return tuner.selectModel(options, (model) => new TunedChatModel(model, options.sampling), callMethods);
+export function asTunedChatModel(
+  tuner: Tuner,
+  // The default lets the tuner say that options are missing.
+  { sampling, ...options }: LangGraphModelOptions = {} as LangGraphModelOptions,
+): BaseChatModel {
+  return tuner.selectModel(options, (model) => new TunedChatModel(model, sampling), callMethods);
 }

@@ -50,6 +50,14 @@ describe('selectModel', () => {
     expect(() => open().selectModel(undefined as never, (model) => model)).toThrow(/agentName undefined/);
   });
 
+  it('refuses options that it would ignore', () => {
+    const select = (options: object) => open().selectModel({ agentName: 'wolf', ...options }, (model) => model);
+    expect(() => select({ target_tag: 'a' })).toThrow(
+      'asModel() got the option "target_tag" for agent "wolf", which it does not have. Did you mean targetTag?',
+    );
+    expect(() => select({ temperature: 0.2 })).toThrow(/"temperature".* Set the sampling of all calls under `rollout`/);
+  });
+
   it.each([[''], [5]])('refuses %j for a target tag', (targetTag) => {
     expect(() => select(undefined, { targetTag: targetTag as never })).toThrow(
       /targetTag .* for agent "wolf"\. Pass a non-empty string, or leave it out/,

@@ -1,4 +1,4 @@
-import { ConfigError, type ChatModel } from '@agentjet/core';
+import { ConfigError, findNearestKey, type ChatModel } from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { EndpointHost, ModelOptions, Tuner } from './contract.js';
 import { watchDebugModel } from './outage/debug-model-errors.js';
@@ -115,6 +115,7 @@ function toIdentity(wanted: ModelOptions<unknown> | undefined): AgentIdentity {
       `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a non-empty string.`,
     );
   }
+  refuseUnknown(wanted ?? {}, agentName);
   if (targetTag === undefined || targetTag === null) return { agentName, targetTag: agentName };
   if (typeof targetTag !== 'string' || targetTag === '') {
     throw new ConfigError(
@@ -123,6 +124,28 @@ function toIdentity(wanted: ModelOptions<unknown> | undefined): AgentIdentity {
     );
   }
   return { agentName, targetTag };
+}
+
+const optionNames = new Map([
+  ['agent_name', 'agentName'],
+  ['target_tag', 'targetTag'],
+  ['debug_model', 'debugModel'],
+]);
+
+/** Refuses options that would be lost, such as `target_tag` or `temperature`. */
+function refuseUnknown(wanted: object, agentName: string): void {
+  const known: readonly string[] = [...optionNames.values()];
+  const unknown = Object.keys(wanted).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const nearest = optionNames.get(findNearestKey(unknown, [...optionNames.keys()]) ?? '');
+  const repair =
+    nearest === undefined
+      ? 'Remove it. Set the sampling of all calls under `rollout` in the configuration, or that of one call in the call.'
+      : `Did you mean ${nearest}?`;
+  throw new ConfigError(
+    'unknown_option',
+    `asModel() got the option "${unknown}" for agent "${agentName}", which it does not have. ${repair}`,
+  );
 }
 
 function missingModel(agent: AgentIdentity, targets: readonly string[]): ConfigError {

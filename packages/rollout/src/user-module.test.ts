@@ -21,7 +21,9 @@ describe('importUserModule', () => {
     await expect(importUserModule('none.ts->Flow', dir)).rejects.toThrow(/none\.ts, which does not exist/);
     await expect(importUserModule('flwo.ts->Flow', dir)).rejects.toThrow(/not exist\. Did you mean flow\.ts\? Paths/);
     await expect(importUserModule('flow.js->Flow', dir)).rejects.toThrow(/not exist\. Did you mean flow\.ts\? Paths/);
-    await expect(importUserModule('flow->Flow', dir)).rejects.toThrow(/not exist\. Did you mean flow\.ts\? No installed/);
+    await expect(importUserModule('flow->Flow', dir)).rejects.toThrow(
+      /not exist\. Did you mean flow\.ts\? No installed/,
+    );
     await expect(importUserModule('.->Flow', dir)).rejects.toThrow(/which is a folder\. Name a file in it\./);
     await expect(importUserModule('@some/other->c', dir)).rejects.toThrow(/No installed package has this name either/);
     await expect(importUserModule('tutorial.math.agent->Flow', dir)).rejects.toThrow(/looks like a Python module/);

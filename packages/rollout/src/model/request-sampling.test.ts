@@ -26,6 +26,15 @@ describe('sampling that a trained agent asks for', () => {
     for (const sample of samples) expect(sample).not.toHaveProperty('temperatures');
   });
 
+  it.each([
+    [{ temperature: '0.2' }, 'Sampling option temperature is "0.2", which is not a number from 0.'],
+    [{ temperature: NaN }, 'Sampling option temperature is NaN, which is not a number from 0.'],
+    [{ max_tokens: 5 }, 'Sampling option max_tokens is unknown. The options are temperature, topP,'],
+  ])('is refused with the value seen: %j', async (sampling, message) => {
+    const { model } = open('ignore');
+    await expect(model.generate({ ...ask, sampling: sampling as SamplingOptions })).rejects.toThrow(message);
+  });
+
   it('is honoured if the configuration says so, and each token then carries its temperature', async () => {
     const { model, engine, finish } = open('honour');
     await model.generate({ ...ask, sampling: { temperature: 0.25, seed: 1 } });

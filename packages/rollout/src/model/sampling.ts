@@ -90,11 +90,19 @@ const rules: readonly Rule[] = [
   ['seed', (value) => Number.isInteger(value), 'a whole number'],
 ];
 
+const optionNames: readonly string[] = [...rules.map(([name]) => name), 'stop'];
+
 function checkSampling(asked: SamplingOptions): void {
+  const unknown = Object.keys(asked).find((name) => !optionNames.includes(name));
+  if (unknown !== undefined)
+    throw new EngineError(
+      'bad_request',
+      `Sampling option ${unknown} is unknown. The options are ${optionNames.join(', ')}.`,
+    );
   for (const [name, isValid, range] of rules) {
     const value = asked[name];
     if (value !== undefined && (typeof value !== 'number' || !isValid(value))) {
-      throw new EngineError('bad_request', `Sampling option ${name} is ${String(value)}, which is not ${range}.`);
+      throw new EngineError('bad_request', `Sampling option ${name} is ${show(value)}, which is not ${range}.`);
     }
   }
   const stop: unknown = asked.stop ?? [];
@@ -104,4 +112,8 @@ function checkSampling(asked: SamplingOptions): void {
       `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of non-empty strings.`,
     );
   }
+}
+
+function show(value: unknown): string {
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
 }
