@@ -39,6 +39,11 @@ describe('readJsonlTasks', () => {
       '{"task_id": "a", "main_query": "x"}\n\n{"task_id": "a", "main_query": "y"}',
       ':3: task_id "a" was used in line 1',
     ],
+    [
+      'another name of the question',
+      '{"task_id": "a", "level": 2, "question": "2 + 3?"}',
+      ':1: task "a" has neither main_query nor init_messages. Give it one of them. Its columns are task_id, level, question: if one of them is the question, name it with "fields", such as { main_query: question }.',
+    ],
     ['no question', '{"task_id": "a"}', ':1: task "a" has neither main_query nor init_messages'],
     ['a question that is not a string', '{"task_id": "a", "main_query": 5}', ':1: main_query is 5'],
     [

@@ -38,7 +38,8 @@ function toOwnTask(row: JsonObject, where: () => string): Task {
 function columnsHint(row: JsonObject): string {
   const names = Object.keys(row);
   if (names.length === 0) return '';
-  return ` Its columns are ${names.slice(0, 20).join(', ')}: if one of them is the question, name it with "fields", such as { main_query: ${names[0]} }.`;
+  const example = names.find((name) => name !== 'task_id' && typeof row[name] === 'string') ?? names[0];
+  return ` Its columns are ${names.slice(0, 20).join(', ')}: if one of them is the question, name it with "fields", such as { main_query: ${example} }.`;
 }
 
 type Mapping = {
