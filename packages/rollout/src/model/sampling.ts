@@ -1,4 +1,4 @@
-import { EngineError, type ChatRequest, type SamplingOptions, type TokenSampling } from '@agentjet/core';
+import { EngineError, showValue, type ChatRequest, type SamplingOptions, type TokenSampling } from '@agentjet/core';
 import type { SamplingDefaults } from '../contract.js';
 
 /**
@@ -102,7 +102,10 @@ function checkSampling(asked: SamplingOptions): void {
   for (const [name, isValid, range] of rules) {
     const value = asked[name];
     if (value !== undefined && (typeof value !== 'number' || !isValid(value))) {
-      throw new EngineError('bad_request', `Sampling option ${name} is ${show(value)}, which is not ${range}.`);
+      throw new EngineError(
+        'bad_request',
+        `Sampling option ${name} is ${showValue(name, value)}, which is not ${range}.`,
+      );
     }
   }
   const stop: unknown = asked.stop ?? [];
@@ -112,8 +115,4 @@ function checkSampling(asked: SamplingOptions): void {
       `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of non-empty strings.`,
     );
   }
-}
-
-function show(value: unknown): string {
-  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
 }
