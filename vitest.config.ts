@@ -24,10 +24,10 @@ export default defineConfig({
     // One process per worker instead of one per file: modules are imported once, which saves a fifth of what the tests cost. Therefore a file
     // leaves nothing that another one could see.
     isolate: false,
-    // Long, for whole processes on a machine that may be busy; they only end what hangs.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    // Long, for whole processes on a slow machine that is busy. They only end what hangs, so no test has a shorter one.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
     maxWorkers: workers,
     passWithNoTests: true,
   },

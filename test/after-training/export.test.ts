@@ -32,7 +32,6 @@ async function runPython(...args: readonly string[]): Promise<string> {
 
 it.skipIf(!existsSync(python) || !isAsked)(
   'transformers opens a merged adapter, computes what peft does, and says what our engine says',
-  { timeout: 600_000 },
   async () => {
     const adapter = path.join(dir, 'adapter');
     const merged = path.join(dir, 'merged');

@@ -47,15 +47,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe.skipIf(problem !== null)(`tasks of Harbor${problem === null ? '' : ` (skipped: ${problem})`}`, () => {
-  longIt(
-    'are scored for a hosted model: success with its interval, pass@k, by task',
-    { timeout: 300_000 },
-    async () => {
-      const folder = createScratchFolder();
-      for (const task of ['shared-file', 'separate-copy'])
-        cpSync(path.join(root, 'test/bench/harbor/tasks', task), path.join(folder, 'tasks', task), { recursive: true });
-      mkdirSync(folder, { recursive: true });
-      const yaml = `
+  longIt('are scored for a hosted model: success with its interval, pass@k, by task', async () => {
+    const folder = createScratchFolder();
+    for (const task of ['shared-file', 'separate-copy'])
+      cpSync(path.join(root, 'test/bench/harbor/tasks', task), path.join(folder, 'tasks', task), { recursive: true });
+    mkdirSync(folder, { recursive: true });
+    const yaml = `
 ajet:
   rollout: { user_workflow: '${root}/examples/harbor-agent.ts->work' }
   task_reader: { type: harbor, harbor: { validation: { folder: ./tasks } } }
@@ -63,23 +60,22 @@ ajet:
   task_judge: { judge_type: environment }
   trainer_common: { val_pass_n: 2 }
 `;
-      writeFileSync(path.join(folder, 'job.yaml'), yaml);
-      const hosted = ['--backbone=debug', `debug.base_url=${baseUrl}`, 'debug.api_key=k', 'debug.model=m'];
-      const { stdout, stderr } = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--json', ...hosted]);
-      expect(stdout, stderr).not.toBe('');
-      const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
-      expect(result, stderr).toMatchObject({
-        success: 0.5,
-        success_interval: [expect.any(Number), expect.any(Number)],
-        pass_at_2: 0.5,
-        all_pass: 0.5,
-        episodes: 4,
-        failed_episodes: 0,
-        tasks: [
-          { task_id: 'separate-copy', successes: 0, trials: 2 },
-          { task_id: 'shared-file', successes: 2, trials: 2 },
-        ],
-      });
-    },
-  );
+    writeFileSync(path.join(folder, 'job.yaml'), yaml);
+    const hosted = ['--backbone=debug', `debug.base_url=${baseUrl}`, 'debug.api_key=k', 'debug.model=m'];
+    const { stdout, stderr } = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--json', ...hosted]);
+    expect(stdout, stderr).not.toBe('');
+    const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
+    expect(result, stderr).toMatchObject({
+      success: 0.5,
+      success_interval: [expect.any(Number), expect.any(Number)],
+      pass_at_2: 0.5,
+      all_pass: 0.5,
+      episodes: 4,
+      failed_episodes: 0,
+      tasks: [
+        { task_id: 'separate-copy', successes: 0, trials: 2 },
+        { task_id: 'shared-file', successes: 2, trials: 2 },
+      ],
+    });
+  });
 });

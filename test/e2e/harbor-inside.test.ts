@@ -16,11 +16,11 @@ async function findProblem(): Promise<string | null> {
 }
 
 describe.skipIf(problem !== null)(`a program in a box${problem === null ? '' : ` (skipped: ${problem})`}`, () => {
-  longIt('trains token for token as outside, and reaches only its own model', { timeout: 180_000 }, async () => {
+  longIt('trains token for token as outside, and reaches only its own model', async () => {
     expect(await compareInside()).toEqual({ isEqual: true, rewards: [1], otherKey: 'other_episode', answering: [] });
   });
 
-  longIt('has tool servers, whose tools an agent outside of the box can call', { timeout: 180_000 }, async () => {
+  longIt('has tool servers, whose tools an agent outside of the box can call', async () => {
     const task = (await readTasks()).find(({ taskId }) => taskId === 'tool-servers');
     if (task === undefined) throw new Error('The task tool-servers is missing.');
     const said: string[] = [];

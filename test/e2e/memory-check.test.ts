@@ -4,10 +4,8 @@ import { isBundledModel } from '@agentjet/core';
 import { checkModel } from '@agentjet/models';
 import { nanoModelDir } from '@agentjet/nano';
 import { AgentJetJob, configuration, type JobEvent } from 'agentjet';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** The config.json of a model with 70 billion parameters, without weights. No developer's machine has room for it. */
 const large = path.join(createScratchFolder(), 'large');

@@ -10,8 +10,6 @@ import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { onlyRun, readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
-
 const downloadProcess = path.join(import.meta.dirname, 'support/download-process.ts');
 const pathMapping = path.resolve(import.meta.dirname, '../../tsconfig.check.json');
 const model = 'acme/tiny-chat';

@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { startLoopbackHub, type LoopbackHub } from '@agentjet/model-hub/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { onlyRun } from './support/read-run.js';
 import { runAjet, type Finished } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
 const token = 'hf_abcdefghijklmnopqrstuvwxyz012345';
 const id = 'acme/secret';

@@ -1,13 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, ConfigError, type JobEvent } from 'agentjet';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createJobYaml } from './support/job-files.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { onlyRun, readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 }); // these are whole runs, on a machine that may be busy
 
 const python =
   process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../trainer/torch/.venv/bin/python');

@@ -7,11 +7,9 @@ import { createScriptedEngine } from '@agentjet/rollout/testing';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { AgentJetJob, type JobEvent, type Task, type Tuner } from 'agentjet';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createStillBackbone } from '../bench/faults/still-backbone.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const steps = 4;
 const [numTasks, numRepeat] = [8, 32];

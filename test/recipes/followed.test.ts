@@ -16,11 +16,7 @@ describe.runIf(isAsked)('the recipe for one more', () => {
   });
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-  it.each(Object.entries(recipes))(
-    '%s is followed, and its suite passes',
-    (_, recipe) => {
-      expect(followRecipe(copy, recipe)).toMatchObject({ passed: true, problems: '' });
-    },
-    120_000,
-  );
+  it.each(Object.entries(recipes))('%s is followed, and its suite passes', (_, recipe) => {
+    expect(followRecipe(copy, recipe)).toMatchObject({ passed: true, problems: '' });
+  });
 });

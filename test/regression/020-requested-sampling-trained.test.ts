@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { SamplingOptions } from '@agentjet/core';
 import { AgentJetJob, type ConfigInput, type JobEvent, type Task, type Tuner } from 'agentjet';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FrozenLakeWorkflow } from '../../tutorial/frozen-lake/frozen-lake-workflow.js';
 import { drawTasks } from '../../tutorial/frozen-lake/lake-tasks.js';
 import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js';
@@ -12,8 +12,6 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
  * A request's own sampling was trained at the run's temperature. With temperature 0 or a fixed seed all repeats of a
  * task were equal, so nothing was learned at all.
  */
-vi.setConfig({ testTimeout: 300_000 });
-
 /** Returns the walker of tutorial 1 with these sampling options in every call. */
 function createWalker(sampling: SamplingOptions): typeof FrozenLakeWorkflow {
   return class extends FrozenLakeWorkflow {

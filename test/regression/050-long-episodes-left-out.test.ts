@@ -8,7 +8,7 @@ import { createScriptedEngine } from '@agentjet/rollout/testing';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { AgentJetJob, Outage, type ConfigInput, type Task, type Tuner } from 'agentjet';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js';
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
@@ -16,8 +16,6 @@ import { writeTinyModel } from '../e2e/support/tiny-model.js';
  * Long episodes finish late. A loop that leaves out late episodes trains the short ones. If the reward depends on the
  * length, the model then learns the wrong thing.
  */
-vi.setConfig({ testTimeout: 60_000 });
-
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 const rewards = [0, 1, 2, 3, 4, 5, 6, 16]; // and this many calls in addition to the first
 

@@ -7,7 +7,7 @@ import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { AgentJetJob, Outage, type ConfigInput, type Tuner } from 'agentjet';
 import { OpenAI } from 'openai';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createStillBackbone } from '../bench/faults/still-backbone.js';
 import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js';
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
@@ -16,8 +16,6 @@ import { writeTinyModel } from '../e2e/support/tiny-model.js';
  * Runs agents that nobody would write on purpose, through the public interface. With none of them may an episode be
  * lost, an outage be trained, or a token be trained more or less than once.
  */
-vi.setConfig({ testTimeout: 60_000 });
-
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const numRepeat = 4;

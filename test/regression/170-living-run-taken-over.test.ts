@@ -25,11 +25,11 @@ it('a server takes the run of a living one over and trains; that one says so and
     await first.waitFor(/Serving the swarm at /);
     const run = onlyRun(dir);
     const claim = path.join(run, 'writer.json');
-    await expect.poll(() => existsSync(path.join(run, 'model.json')), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(path.join(run, 'model.json'))).toBe(true);
     const second = start('--run', run, '--take-over');
     const said = await first.finished;
     expect([said.code, said.stderr]).toEqual([1, expect.stringContaining('Another server has taken the store over')]);
-    await expect.poll(() => pidOf(claim), { timeout: 20_000 }).toBe(second.child.pid);
+    await expect.poll(() => pidOf(claim)).toBe(second.child.pid);
     const folder = await openRunFolder(run);
     await expect(folder.recordStep({ step: 1 })).rejects.toMatchObject({ code: 'run_in_use' });
     await folder.close(); // this does not release the folder of the new owner
@@ -37,7 +37,7 @@ it('a server takes the run of a living one over and trains; that one says so and
     const [, url = ''] = await second.waitFor(/Serving the swarm at (\S+)/);
     const stateOf = async (): Promise<unknown> =>
       parseJsonObject(await (await fetch(`${url}/swarm/v1/server`)).text())?.['state'];
-    await expect.poll(stateOf, { timeout: 20_000 }).toBe('rolling');
+    await expect.poll(stateOf).toBe('rolling');
     second.child.kill('SIGINT');
     expect((await second.finished).stdout).not.toContain('The model failed');
     expect(existsSync(claim)).toBe(false);
@@ -45,4 +45,4 @@ it('a server takes the run of a living one over and trains; that one says so and
     for (const { child } of servers) child.kill('SIGKILL');
     rmSync(dir, { recursive: true, force: true });
   }
-}, 90_000);
+});

@@ -44,4 +44,4 @@ it('the trackers of the configuration follow a run while it is served', async ()
     server?.child.kill('SIGKILL');
     rmSync(dir, { recursive: true, force: true });
   }
-}, 90_000);
+});

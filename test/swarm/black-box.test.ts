@@ -203,11 +203,11 @@ describe('a program', () => {
     const over = new AbortController();
     const { tuner } = open([]);
     const running = createProgramWorkflow(hangs)(task, { ...tuner, signal: over.signal });
-    await expect.poll(() => readFileSync(pidFile, { encoding: 'utf8', flag: 'a+' }), { timeout: 20_000 }).not.toBe('');
+    await expect.poll(() => readFileSync(pidFile, { encoding: 'utf8', flag: 'a+' })).not.toBe('');
     over.abort(new Error('timeout'));
     await expect(running).rejects.toThrow('timeout');
     const pid = Number(readFileSync(pidFile, 'utf8'));
-    await expect.poll(() => isProcessAlive({ pid }), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => isProcessAlive({ pid })).toBe(false);
   });
 
   it('is waited for when it takes its time to end, and killed if it does not end at all', async () => {
@@ -222,12 +222,10 @@ describe('a program', () => {
     const running = createProgramWorkflow(stays)(task, { ...tuner, signal: over.signal });
     running.catch(() => undefined); // its client has stopped, so nobody waits for it
     const { existsSync } = await import('node:fs');
-    await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8'), { timeout: 20_000 }).toMatch(/\d/);
+    await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8')).toMatch(/\d/);
     over.abort(new Error('Ctrl-C'));
     await programsEnded();
-    await expect
-      .poll(() => isProcessAlive({ pid: Number(readFileSync(ready, 'utf8')) }), { timeout: 2000 })
-      .toBe(false);
+    await expect.poll(() => isProcessAlive({ pid: Number(readFileSync(ready, 'utf8')) })).toBe(false);
   });
 
   it('works in a copy of a folder', async () => {
@@ -411,7 +409,7 @@ it('a swarm trains on what a program was answered', async () => {
     const workflow = createProgramWorkflow({ ...talks, reward: 'echo $AJET_ATTEMPT' });
     const result = await swarm.run(workflow, { tasks: [task], parallel: 2 });
     expect(result).toMatchObject({ completed: 2, failed: 0, outages: 0 });
-    await expect.poll(() => served.server.swarm?.describe().step, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => served.server.swarm?.describe().step).toBe(1);
   } finally {
     await served.close();
   }

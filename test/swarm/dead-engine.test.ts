@@ -53,7 +53,7 @@ it('stops after three more tries with the cause, and hands out no further episod
     const tasks = Array.from({ length: 8 }, (_none, index) => ({ taskId: `t${index}`, mainQuery: `Say ${index}` }));
     const client = new SwarmClient({ url: server.url, key: server.firstKey });
     const running = client.run(sayOnce, { tasks, parallel: 4, signal: leaving.signal });
-    await expect.poll(() => server.swarm?.describe().state, { timeout: 60_000 }).toBe('failed');
+    await expect.poll(() => server.swarm?.describe().state).toBe('failed');
     expect(numOpened).toBe(4);
     const stopped = notices.filter((message) => message.startsWith('Training has stopped.'));
     expect(stopped).toEqual([expect.stringMatching(/ended without memory\. It failed 4 times.*"ajet swarm start"/)]);

@@ -70,16 +70,12 @@ describe.skipIf(process.platform === 'win32')('a trial of Harbor', () => {
 
   const harbor = process.env['AJET_HARBOR'] ?? '';
   const harborIt = existsSync(harbor) ? longIt : it.skip;
-  harborIt(
-    'is run by Harbor itself, if AJET_HARBOR names it and podman has the image of the task',
-    { timeout: 600_000 },
-    async () => {
-      process.env['PATH'] = `${path.dirname(harbor)}${path.delimiter}${process.env['PATH']}`;
-      const folder = mkdtempSync(path.join(dir, 'work-'));
-      const args = [...trial, '-a', 'oracle', '-e', 'podman', ...where];
-      const { tuner } = openScriptedEpisode({ replies: [], endpointHost: server });
-      const run = createProgramWorkflow({ command: harbor, args, folder, reward: rewardCommand });
-      expect(await run(task, tuner)).toMatchObject({ reward: 1, isSuccess: true });
-    },
-  );
+  harborIt('is run by Harbor itself, if AJET_HARBOR names it and podman has the image of the task', async () => {
+    process.env['PATH'] = `${path.dirname(harbor)}${path.delimiter}${process.env['PATH']}`;
+    const folder = mkdtempSync(path.join(dir, 'work-'));
+    const args = [...trial, '-a', 'oracle', '-e', 'podman', ...where];
+    const { tuner } = openScriptedEpisode({ replies: [], endpointHost: server });
+    const run = createProgramWorkflow({ command: harbor, args, folder, reward: rewardCommand });
+    expect(await run(task, tuner)).toMatchObject({ reward: 1, isSuccess: true });
+  });
 });

@@ -24,7 +24,7 @@ it.skipIf(!hasCurl)('the page of HTTP requests works from its first block to its
     expect(blocks).toHaveLength(12);
     const env = { ...process.env, URL: `${standby.url}/swarm/v1`, AJET_SWARM_KEY: standby.firstKey };
     const script = ['set -euxo pipefail', ...blocks].join('\n');
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: dir, env, timeout: 100_000 }).catch(
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: dir, env, timeout: 500_000 }).catch(
       (error: { readonly stdout: string; readonly stderr: string }) => {
         throw new Error(`${error.stdout.slice(-1000)}\n${error.stderr.slice(-1000)}`);
       },

@@ -107,7 +107,7 @@ it.skipIf(sshd === undefined || !hasClient)(
     const { stdout } = await promisify(execFile)('bash', ['-c', `set -euxo pipefail\n${broken}`], {
       cwd: laptop,
       env,
-      timeout: 160_000,
+      timeout: 500_000,
     }).catch((error: { readonly stdout: string; readonly stderr: string }) => {
       throw new Error(`${error.stdout.slice(-2000)}\n${error.stderr.slice(-3000)}`);
     });

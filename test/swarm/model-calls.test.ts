@@ -98,7 +98,7 @@ it('answers model calls of claimed episodes, trains on them, and reports those t
     });
     expect(receipt).toMatchObject({ status: 200, body: { status: 'completed' } });
   }
-  await expect.poll(() => server.swarm?.describe().account, { timeout: 20_000 }).toMatchObject({ trained: 8 });
+  await expect.poll(() => server.swarm?.describe().account).toMatchObject({ trained: 8 });
   const [first = ''] = readFileSync(path.join(runDir, 'metrics.jsonl'), 'utf8').split('\n');
   const lengths = { cut_attempts_share: 0.2, trained_over_begun_tokens: expect.any(Number) as number };
   expect(JSON.parse(first)).toMatchObject(lengths);

@@ -109,7 +109,7 @@ it('runs a workflow unchanged until all tasks are done, and the server trains ea
   expect(result).toMatchObject({ reason: 'no_task', ended: 4, completed: 4, failed: 0, gone: 0 });
   expect(ended.map(({ taskId }) => taskId).sort()).toEqual(['t0', 't0', 't1', 't1']);
   expect(ended.every(({ receipt }) => receipt.status === 'completed')).toBe(true);
-  await expect.poll(() => accountOf(swarm), { timeout: 20_000 }).toMatchObject({ trained: 4, pooled: 0, dropped: 0 });
+  await expect.poll(() => accountOf(swarm)).toMatchObject({ trained: 4, pooled: 0, dropped: 0 });
 });
 
 it('runs as many episodes at the same time as the server, if the client leaves the number open', async () => {
@@ -306,7 +306,7 @@ it('gives its episodes back at once when it stops, and the next revision continu
   expect(swarm.server.swarm?.describe().running).toBe(0);
   const again = await run(swarm, say, { revision: 'r2' });
   expect(again.result).toMatchObject({ reason: 'no_task', completed: 4 });
-  await expect.poll(() => accountOf(swarm), { timeout: 20_000 }).toMatchObject({ trained: 4 });
+  await expect.poll(() => accountOf(swarm)).toMatchObject({ trained: 4 });
 });
 
 it('refuses to run with a wrong key, at a wrong address and without tasks', async () => {

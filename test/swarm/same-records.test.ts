@@ -77,7 +77,7 @@ async function runSwarm(): Promise<Records> {
     const { url, firstKey } = served.server;
     const client = new SwarmClient({ url, key: firstKey });
     await client.run(createWorkflow(), { tasks: training, evaluationTasks: evaluation, parallel: 8 });
-    await vi.waitFor(() => expect(served.server.swarm?.describe().version).toBe(1), 30_000);
+    await vi.waitFor(() => expect(served.server.swarm?.describe().version).toBe(1), 120_000);
     return await readRecords(served.runDir);
   } finally {
     await served.close();
@@ -89,7 +89,7 @@ let swarm: Records;
 beforeAll(async () => {
   ordinary = await runOrdinary();
   swarm = await runSwarm();
-}, 120_000);
+});
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const withoutTimes = (record: MetricsRecord) =>

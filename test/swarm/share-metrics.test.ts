@@ -31,7 +31,7 @@ it('the metrics of a step say what each share should have had of its batch, and 
   try {
     const { url, firstKey } = served.server;
     await new SwarmClient({ url, key: firstKey, share: 'lake' }).run(sayOnce, { tasks, parallel: 8 });
-    await expect.poll(() => served.server.swarm?.describe().version, { timeout: 30_000 }).toBe(2);
+    await expect.poll(() => served.server.swarm?.describe().version).toBe(2);
     const lines = readFileSync(path.join(served.runDir, 'metrics.jsonl'), 'utf8').trim().split('\n');
     const lent = { 'share/lake/asked': 3, 'share/lake/got': 4, 'share/sums/asked': 1, 'share/sums/got': 0 };
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([lent, lent]);

@@ -202,7 +202,7 @@ it('an elastic share without a client lends its places, and has them again when 
   const server = await start({ isElastic: true }, { sharePatienceMs: 50 });
   await tell(server, 'a', 40);
   await tell(server, 'b', 40);
-  await expect.poll(() => runAll(server, ['a']).then(() => stepOf(server)), { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(() => runAll(server, ['a']).then(() => stepOf(server))).toBeGreaterThan(0);
   const { b } = server.swarm?.describe().shares ?? {};
   expect(b?.lent).toBeGreaterThan(0);
   expect(b?.trained).toBe(0);

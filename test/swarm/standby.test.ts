@@ -83,14 +83,12 @@ it('a commander ends a run and begins another, or continues the first under othe
   const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
   const config = { model: { path: 'nano' }, onnx: { num_threads: 1 } };
   const untilOpen = (): Promise<unknown> =>
-    vi.waitUntil(() => operator.server().catch(() => false), { timeout: 20_000, interval: 100 });
+    vi.waitUntil(() => operator.server().catch(() => false), { timeout: 120_000, interval: 100 });
   expect(await operator.begin(config)).toMatchObject({ run: 'runs' });
   await untilOpen();
   const first = (await standby.served).runDir;
   expect(await operator.endRun()).toMatchObject({ run: 'runs' });
-  await expect
-    .poll(() => operator.server().catch((error: unknown) => error), { timeout: 20_000 })
-    .toMatchObject({ code: 'no_run' });
+  await expect.poll(() => operator.server().catch((error: unknown) => error)).toMatchObject({ code: 'no_run' });
   await expect(operator.begin(config, 'runs-7')).rejects.toMatchObject({ code: 'other_run' });
   expect(await operator.begin({ ...config, data: { train_batch_size: 3 } })).toMatchObject({ run: 'runs-2' });
   await untilOpen();
@@ -99,7 +97,7 @@ it('a commander ends a run and begins another, or continues the first under othe
   expect(followed).toEqual([`begin ${first}`, `end ${first}`, `begin ${second}`]);
   await expect(operator.begin(config, 'runs')).rejects.toMatchObject({ code: 'other_run' });
   await operator.endRun();
-  await expect.poll(() => operator.begin(config, 'runs').catch(() => undefined), { timeout: 20_000 }).toBeDefined();
+  await expect.poll(() => operator.begin(config, 'runs').catch(() => undefined)).toBeDefined();
   await untilOpen();
   expect((await standby.served).runDir).toBe(first);
   expect((await operator.audit()).entries.map(({ what }) => what)).toEqual(['run_begun', 'run_ended', 'run_begun']);
@@ -109,7 +107,7 @@ it('a run that cannot begin is reported, and another one may', async () => {
   const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
   await operator.begin({ backbone: 'debug' });
   await expect
-    .poll(() => operator.server().catch((error: unknown) => String(error)), { timeout: 20_000 })
+    .poll(() => operator.server().catch((error: unknown) => String(error)))
     .toContain('The last one could not begin');
   await operator.begin({ model: { path: 'nano' }, onnx: { num_threads: 1 } });
   await standby.served;
@@ -124,7 +122,7 @@ it('a run whose commander was answered begins after a kill, and one that cannot 
   standby = await open();
   const operator = new SwarmOperator({ url: standby.url, key });
   await expect
-    .poll(() => operator.server().catch((error: unknown) => String(error)), { timeout: 20_000 })
+    .poll(() => operator.server().catch((error: unknown) => String(error)))
     .toContain('The last one could not begin');
   await operator.begin({ model: { path: 'nano' }, onnx: { num_threads: 1 } });
   await standby.served;
@@ -171,7 +169,7 @@ it('takes registered names only from another machine, unless the server was star
   await expect.poll(() => operator.server().catch((error: unknown) => error)).toMatchObject({ code: 'no_run' });
   await operator.begin({ trainer_common: { algorithm: { adv_estimator: `${file}->X` } } });
   await expect
-    .poll(() => operator.server().catch(({ message }: Error) => message), { timeout: 20_000 })
+    .poll(() => operator.server().catch(({ message }: Error) => message))
     .toContain('the code of the commander ran');
 });
 

@@ -430,7 +430,7 @@ it('opens a model that died again, and makes its step once; if it dies too often
   expect([...trainer.counts().values()]).toEqual([1, 1, 1, 1]);
   numFailures = Infinity;
   await ends('two');
-  await expect.poll(() => server.swarm?.describe().state, { timeout: 10_000 }).toBe('failed');
+  await expect.poll(() => server.swarm?.describe().state).toBe('failed');
   expect(notices.at(-1)).toContain('Ends are still accepted');
   const problem = /the device is gone\. It failed \d times .*"ajet swarm start" opens it again/;
   expect((await send(server, 'GET', '/server')).body['problem']).toMatch(problem);

@@ -77,7 +77,6 @@ it.skipIf(process.platform !== 'linux' || !existsSync(python))(
     }
     expect(notices.join('\n')).toMatch(/worker|model/i);
   },
-  400_000,
 );
 
 /** Expects that each step was decided once, and that recomputed weights have a new incarnation. */

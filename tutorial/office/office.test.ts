@@ -79,7 +79,7 @@ it('shows the agent its mistakes, and code that never ends', async () => {
   const { seen: endless, episode } = await work(office, 'bank.pay(9035, 25); for (;;);', 'done()');
   expect(endless[1]).toContain('reached its limit of time');
   expect(episode).toMatchObject({ isSuccess: false });
-}, 30_000);
+});
 
 it('draws jobs that are not done yet, on the side that their words and contacts belong to', () => {
   for (const split of ['training', 'evaluation'] as const)

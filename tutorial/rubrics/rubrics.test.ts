@@ -54,4 +54,4 @@ it('learns rubrics from twenty scored answers that follow the hidden score of a 
   server.close();
   expect(report).toMatchObject({ examples: 100, failed: 0 });
   expect(report.rankCorrelation).toBeGreaterThanOrEqual(0.8);
-}, 60_000);
+});

@@ -73,7 +73,7 @@ beforeAll(async () => {
   const result = await createJob(judge).tune(quiet);
   runDir = result.runDir ?? '';
   shown = seen;
-}, 60_000);
+});
 
 it('shows the judge what it saw in the run, and finds no change if it says the same', async () => {
   const { judge, seen } = watch(0.25);

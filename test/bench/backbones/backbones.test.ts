@@ -16,7 +16,6 @@ if (skipped.length > 0)
 
 test.each(asked.flatMap((subject) => ('open' in subject ? [subject] : [])))(
   'the backbone $name computes the golden logprobs and the golden gradient',
-  { timeout: 240_000 },
   async (subject) => {
     const { logprobs_max_abs: gap, gradient_relative: distance } = await compareWithGolden(subject);
     expect(gap).toBeLessThan(1e-4);

@@ -28,14 +28,10 @@ describe('gradients of truncated sampling equal those of a reference in double p
     ).resolves.toBeGreaterThan(0.1);
   });
 
-  it.skipIf(!existsSync(python) || isRefused('torch')).each(chosen)(
-    'torch, $name',
-    { timeout: 120_000 },
-    async (setting) => {
-      const error = await inScratchFolder((dir) => gradientError(backbones.torch, setting, dir, { stride }));
-      expect(error).toBeLessThan(1e-4);
-    },
-  );
+  it.skipIf(!existsSync(python) || isRefused('torch')).each(chosen)('torch, $name', async (setting) => {
+    const error = await inScratchFolder((dir) => gradientError(backbones.torch, setting, dir, { stride }));
+    expect(error).toBeLessThan(1e-4);
+  });
 });
 
 function isRefused(backbone: 'torch'): boolean {

@@ -30,7 +30,7 @@ export function startAjet(cwd: string, args: readonly string[], options: StartOp
   const child = spawn(process.execPath, [...forShortRuns, ...(options.nodeArgs ?? []), main, ...args], {
     cwd,
     env: { ...process.env, ...options.env },
-    timeout: options.timeoutMs ?? 120_000,
+    timeout: options.timeoutMs ?? 500_000,
     killSignal: 'SIGKILL',
   });
   let stdout = '';

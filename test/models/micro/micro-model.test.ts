@@ -36,7 +36,7 @@ it('has the tokenizer of its recipe', () => {
   expect(createHash('sha256').update(tokenizer).digest('hex')).toBe(sums.tokenizer);
 });
 
-it('answers transcripts that it has not seen as the teachers do', { timeout: 60_000 }, async () => {
+it('answers transcripts that it has not seen as the teachers do', async () => {
   const chatTokenizer = await loadChatTokenizer(microModelDir);
   expect(chatTokenizer.tokenizer.vocabSize).toBe(micro.vocabSize);
   const backbone = await createOnnxBackbone({ modelDir: microModelDir, train: false, isInThread: true });

@@ -156,7 +156,7 @@ async function expectSound(): Promise<void> {
 it('a model that dies is opened again alone, and its steps since the checkpoint are made again', async () => {
   const { swarm, url, firstKey } = server;
   const running = new SwarmClient({ url, key: firstKey }).run(both, { tasks, parallel: 4 });
-  await expect.poll(() => told('worker')?.step, { timeout: 60_000 }).toBeGreaterThanOrEqual(1);
+  await expect.poll(() => told('worker')?.step).toBeGreaterThanOrEqual(1);
   worker.kill();
   expect(await running).toMatchObject({ reason: 'complete', failed: 0, gone: 0 });
   expect(server.swarm).toBe(swarm); // the store and the planner's model were left alone
@@ -164,7 +164,7 @@ it('a model that dies is opened again alone, and its steps since the checkpoint 
   expect(notices).toEqual([expect.stringMatching(/^worker: the model failed, and is opened again .*was killed/)]);
   await expect.poll(() => told('worker')).toMatchObject({ state: 'complete', step: 5 });
   await expectSound();
-}, 120_000);
+});
 
 it('a model that dies while nobody asks it anything is opened again at once', async () => {
   await expect.poll(() => told('worker')?.state).toBe('waiting');
@@ -191,10 +191,10 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   const watch = new TrainingWatch(url, firstKey);
   const first = new AbortController();
   const beginning = client.run(both, { tasks, parallel: 4, signal: first.signal });
-  await expect.poll(() => told('worker')?.step, { timeout: 60_000 }).toBeGreaterThanOrEqual(1);
+  await expect.poll(() => told('worker')?.step).toBeGreaterThanOrEqual(1);
   worker.canOpen = false;
   worker.kill();
-  await expect.poll(() => told('worker')?.state, { timeout: 60_000 }).toBe('failed');
+  await expect.poll(() => told('worker')?.state).toBe('failed');
   first.abort();
   await beginning;
   const { state, policies } = await operator.server();
@@ -212,13 +212,13 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
 
   const second = new AbortController();
   const going = client.run(plannerOnly, { tasks, parallel: 4, signal: second.signal });
-  await expect.poll(() => told('planner')?.state, { timeout: 60_000 }).toBe('complete');
+  await expect.poll(() => told('planner')?.state).toBe('complete');
   expect(told('worker')).toMatchObject({ state: 'failed' });
 
   worker.canOpen = true;
   await operator.operate('start');
-  await expect.poll(() => told('worker')?.state, { timeout: 60_000 }).not.toBe('failed');
-  await expect.poll(() => watch.said.at(-1), { timeout: 60_000 }).toBe('worker training');
+  await expect.poll(() => told('worker')?.state).not.toBe('failed');
+  await expect.poll(() => watch.said.at(-1)).toBe('worker training');
   await watch.close();
   const said = watch.said.filter((line) => line.startsWith('worker')).map((line) => line.slice(0, 70));
   expect(said).toContain('worker failed No GPU is free. It failed 4 times within ten minutes. Re');
@@ -229,7 +229,7 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   await expect.poll(() => told('worker')).toMatchObject({ state: 'complete', step: 5 });
   expect(told('worker')).not.toHaveProperty('problem');
   await expectSound();
-}, 180_000);
+});
 
 /** Returns the answer that a program without our client gets when it calls the worker. */
 async function refusalOf(url: string, key: string) {

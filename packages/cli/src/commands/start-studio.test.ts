@@ -27,7 +27,7 @@ it('prints the address and who can reach it, and ends the studio with the run', 
   const lines: string[] = [];
   const flags = { studio: true, studioHost: '0.0.0.0', studioPort: '7001' };
   const end = startStudio(folder, flags, { writeLine: (line) => void lines.push(line), program: program(serving) });
-  await vi.waitFor(() => expect(lines).toHaveLength(2), { timeout: 20_000 });
+  await vi.waitFor(() => expect(lines).toHaveLength(2), { timeout: 120_000 });
   expect(lines).toEqual([
     expect.stringMatching(/^Studio over the runs in .*start-studio-.*: http:\/\/0\.0\.0\.0:7001\/\?token=t$/),
     expect.stringContaining('other machines can read these runs'),
@@ -38,7 +38,7 @@ it('prints the address and who can reach it, and ends the studio with the run', 
       expect(await readFile(path.join(folder, 'ended'), 'utf8')).toBe(
         `studio ${folder} --json --host 0.0.0.0 --port 7001`,
       ),
-    { timeout: 20_000 },
+    { timeout: 120_000 },
   );
 });
 
@@ -46,7 +46,7 @@ it('continues without a studio that cannot be opened, and prints the reason', as
   const lines: string[] = [];
   const failing = program(`console.error('error: another process listens there'); process.exit(1);`);
   startStudio(folder, { studio: true }, { writeLine: (line) => void lines.push(line), program: failing });
-  await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 120_000 });
   expect(lines[0]).toMatch(/could not be opened, and the run continues without it: error: another process listens/);
 });
 

@@ -36,7 +36,7 @@ const smallRun = [
 /** The other frameworks are tried with the long tests, because each trains. */
 const tried = process.env['AJET_LONG_TESTS'] === '1' ? frameworks : ['react', 'langgraph'];
 
-it.each(tried)('writes a project with %s that trains as it is', { timeout: 60_000 }, async (framework) => {
+it.each(tried)('writes a project with %s that trains as it is', async (framework) => {
   await init(dir, framework);
   expect(lines.join('\n')).toMatch(
     /npx ajet probe agent\.yaml .*\n.*--backbone=debug.*\n.*npx ajet --conf agent\.yaml {2}.*trains/,

@@ -94,13 +94,13 @@ describe.skipIf(process.platform === 'win32')('a port of a box', () => {
     on('exec', [`printf '\\000\\000\\000\\000\\000\\000\\000\\0017'`, `while ${piece}; do :; done`].join('\n'));
     const streams: Duplex[] = [];
     const port = await box.forward((opened) => void streams.push(opened));
-    await expect.poll(() => streams[0]?.readableLength ?? 0, { timeout: 20_000 }).toBeGreaterThan(16 * 2 ** 20);
+    await expect.poll(() => streams[0]?.readableLength ?? 0).toBeGreaterThan(16 * 2 ** 20);
     await new Promise((resolve) => setTimeout(resolve, 200));
     const [stream] = streams;
     expect(stream?.readableLength).toBeLessThan(17 * 2 ** 20);
     let read = 0;
     stream?.on('data', (bytes: Buffer) => (read += bytes.length));
-    await expect.poll(() => read, { timeout: 20_000 }).toBeGreaterThan(18 * 2 ** 20);
+    await expect.poll(() => read).toBeGreaterThan(18 * 2 ** 20);
     port.close();
   });
 

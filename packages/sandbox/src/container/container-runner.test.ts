@@ -19,7 +19,7 @@ describe.skipIf(typeof engine === 'string')(`a container${typeof engine === 'str
     if (typeof engine === 'string') throw new Error(engine);
     return createContainerRunner(engine);
   };
-  for (const { name, run } of runnerCases(open, containerPrograms)) it(name, { timeout: 60_000 }, run);
+  for (const { name, run } of runnerCases(open, containerPrograms)) it(name, run);
 });
 
 const folder = mkdtempSync(path.join(tmpdir(), 'engines-'));

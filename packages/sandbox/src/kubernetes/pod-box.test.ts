@@ -220,7 +220,7 @@ describe.skipIf(process.platform !== 'linux')('a box in a cluster', () => {
     } finally {
       vi.unstubAllEnvs();
     }
-  }, 30_000);
+  });
 
   it('is removed if the API server says that its pod is another one, and that pod remains', async () => {
     const { box, pods, policies, on } = await startBox();

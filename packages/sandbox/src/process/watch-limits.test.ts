@@ -8,4 +8,4 @@ it('reports an exit although another process keeps the pipes open', async () => 
   child.stdout.on('data', (text: Buffer) => (orphan += text.toString()));
   expect(await exitOf(child)).toEqual({ status: 3, signal: null, failure: null });
   process.kill(Number(orphan));
-}, 30_000);
+});

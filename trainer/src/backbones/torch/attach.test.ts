@@ -66,7 +66,7 @@ test('the line can be pasted into a shell, wherever the worker is', () => {
   ]);
 });
 
-describe.skipIf(!hasTorch)('a torch worker that launchers start', { timeout: 400_000 }, () => {
+describe.skipIf(!hasTorch)('a torch worker that launchers start', () => {
   test('on two nodes trains as one process does, and a node that dies ends the run with a way on', async () => {
     const modelDir = await makeTinyModel();
     const sharedDir = mkdtempSync(path.join(os.tmpdir(), 'ajet-attach-'));

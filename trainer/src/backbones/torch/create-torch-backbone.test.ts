@@ -22,14 +22,14 @@ function longRow(length: number): TreePack {
   return { ...smallPack(), ids: new Int32Array(length), positions, ends: new Int32Array(length).fill(length) };
 }
 
-describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
+describe.skipIf(!hasTorch)('torch backbone', () => {
   let modelDir: string;
   let backbone: TorchBackbone;
 
   beforeAll(async () => {
     modelDir = await makeTinyModel();
     backbone = await startTiny(modelDir);
-  }, 240_000);
+  });
   afterAll(() => backbone.close());
 
   test('says what it runs on', () => {
@@ -211,7 +211,7 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
   });
 });
 
-describe.skipIf(!hasTorch)('a torch backbone that cannot start', { timeout: 240_000 }, () => {
+describe.skipIf(!hasTorch)('a torch backbone that cannot start', () => {
   test('names the file that is missing or broken', async () => {
     const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-broken-'));
     await expect(startTiny(dir)).rejects.toMatchObject({

@@ -56,7 +56,7 @@ function patchWorker(name: string, ...statements: readonly string[]): Readonly<R
   return { PYTHONPATH: dir };
 }
 
-describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, () => {
+describe.skipIf(!hasTorch)('a torch worker in trouble', () => {
   test('that is killed rejects every waiting and later call, and the run resumes from its checkpoint', async () => {
     const modelDir = await makeTinyModel();
     const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-resume-')), 'checkpoint');

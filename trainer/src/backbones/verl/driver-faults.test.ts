@@ -82,7 +82,7 @@ test('without its environment the verl backbone says what makes it', async () =>
   });
 });
 
-describe.skipIf(process.platform === 'win32')('the driver of verl', { timeout: 60_000 }, () => {
+describe.skipIf(process.platform === 'win32')('the driver of verl', () => {
   test('is started with its configuration, and says what it runs', async () => {
     const python = standIn(
       "if (message.kind === 'logprobs') send({ kind: 'error', id: message.id, code: 'seen', message: JSON.stringify(config) }); if (message.kind === 'configure') { config = message.config; send(ready); }",

@@ -82,4 +82,4 @@ it('gives every call its own tokens under any limits, while other calls come and
     ),
     { numRuns: Number(process.env['NUM_RUNS'] ?? 25) },
   );
-}, 600_000);
+});
