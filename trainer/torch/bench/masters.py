@@ -14,6 +14,7 @@ import argparse
 import json
 import time
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Callable
 
@@ -82,6 +83,21 @@ TASKS = {name: extraction(*parts) for name, parts in CLIENTS.items()} | {
         "Write the mail address of the customer: first name, dot, last name, at, city, dot com, in small letters. Answer with the address only.",
         ("{name} from {city} ordered {count} {item}.", "Order of {count} {item} for {name}, {city}.", "We will ship {count} {item} to {city}. The customer is {name}."),
         lambda said: f"{str(said['name']).replace(' ', '.')}@{said['city']}.com".lower(),
+    ),
+    "code": Task(
+        "Write the code of the order: the first three letters of the city, the number of pieces with four digits, the initials of the customer. Answer with the code only.",
+        ("{name} from {city} ordered {count} {item}.", "Order of {count} {item} for {name}, {city}.", "We will ship {count} {item} to {city}. The customer is {name}."),
+        lambda said: f"{str(said['city'])[:3].upper()}-{said['count']:04}-{''.join(word[0] for word in str(said['name']).split())}",
+    ),
+    "login": Task(
+        "Write the login of the customer: the first letter of the first name, the last name, the age, in small letters. Answer with the login only.",
+        ("{name} from {city} is {age} years old.", "The customer {name}, age {age}, lives in {city}.", "{city}: {name} ({age})."),
+        lambda said: f"{str(said['name'])[0]}{str(said['name']).split()[1]}{said['age']}".lower(),
+    ),
+    "due": Task(
+        "Write the date one week after the date of the sentence as YYYY-MM-DD. Answer with the date only.",
+        ("{name} came to {city} on {month} {day}, {year}.", "The {item} arrived on the {day} of {month} {year}.", "On {day} {month} {year} we wrote to {name}."),
+        lambda said: str(date(int(str(said['year'])), MONTHS.index(str(said['month'])) + 1, int(str(said['day']))) + timedelta(7)),
     ),
 }
 
@@ -183,12 +199,12 @@ def learn(args: argparse.Namespace, folder: Path, start: str, rate: float, seed:
     return {"master_start": start, "learning_rate": rate, "seed": seed, "greedy_success": greedy, "sampled_success": sampled, "share_of_weights_moved": moved, "seconds": time.perf_counter() - begin}
 
 
-def to_folder(model: Path, folder: Path) -> None:
+def to_folder(model: Path, folder: Path, dtype: torch.dtype) -> None:
     """Writes the dequantised weights of a GGUF file, and its tokenizer, into a folder. transformers does not save a
     model that it regards as quantised."""
-    lm = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=torch.bfloat16)
+    lm = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=dtype)
     config = type(lm.config)(**{key: value for key, value in lm.config.to_dict().items() if key != "quantization_config"})
-    plain = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    plain = AutoModelForCausalLM.from_config(config, dtype=dtype)
     plain.load_state_dict(lm.state_dict())
     plain.tie_weights()
     plain.save_pretrained(folder)
@@ -211,6 +227,7 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=1.0)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further run after this many")
     parser.add_argument("--folder", type=Path, default=Path("/tmp/masters-model"), help="folder for the model of a GGUF file")
+    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float32"], help="type of the values in that folder")
     parser.add_argument("--source", default="", help="source of the weights and their SHA-256, which are kept with the result")
     parser.add_argument("--date", default="")
     parser.add_argument("--out", type=Path)
@@ -220,7 +237,7 @@ def main() -> None:
     if args.model.is_file():
         folder = args.folder
         if not (folder / "config.json").exists():
-            to_folder(args.model, folder)
+            to_folder(args.model, folder, getattr(torch, args.dtype))
     if args.probe:
         args.steps, args.rates, args.starts, args.seeds = 1, [0.0], ["zero"], [1]
     rows: list[dict[str, object]] = []
