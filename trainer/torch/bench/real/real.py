@@ -3,8 +3,9 @@
 Each process measures one run and writes one row. The row has the engine, the task, the seed, the learning rate, and
 whether the start was cold (with an empty folder for compiled code) or warm. `ajet` runs the command that users run:
 Node, the torch worker and the builtin sampler. With --way swarm it runs two commands, a server and its agents; the
-clock starts when the agents have sent their tasks. TRL is in `trl_run.py`. Both engines read the files that `tasks.py`
-writes, and follow `rules.py`.
+clock starts when the agents have sent their tasks. TRL is in `trl_run.py`; with --sampler vllm it samples with vLLM in
+its process, which compiles its layers before the clock starts. Both engines read the files that `tasks.py` writes, and
+follow `rules.py`.
 
 An agent has learned `json` when two training steps in a row have a mean sampled success of 0.95 or more. It has learned
 `calculator` when two greedy evaluations in a row have that mean. The clock does not count evaluations. If the agent
@@ -16,6 +17,7 @@ has not learned its task after --seconds, `steps_to_095` is null.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shlex
@@ -167,14 +169,15 @@ def read_lines(runs: Path, name: str) -> list[dict[str, Any]]:
 def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict[str, Any]:
     from shapes import devices, find_versions
 
+    is_vllm = args.sampler == "vllm"
     steps, speeds, compiling = found["steps"], found["speeds"][1:6], found["compiling_s"]
     return {
-        "engine": args.engine, "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start,
+        "engine": args.engine, **({"sampler": "vllm"} if is_vllm else {}), "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start,
         "startup_s": found["startup_s"], "steps_to_095": steps,
         "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None if compiling is None else sum(compiling[:steps]),
         "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
         "workers": args.workers, "compile": args.compile if args.engine == "ajet" else None, "lora": args.lora, "logprob_gap": found.get("gaps"), "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "rows_at_s": found.get("rows_at_s"), "log": found["log"],
-        "date": args.date, "commit": args.commit, "device": devices(gpus_of(args.way)), "versions": find_versions(),
+        "date": args.date, "commit": args.commit, "device": devices(gpus_of(args.way)), "versions": find_versions(*(("trl", "vllm") if is_vllm else ())),
     }
 
 
@@ -182,6 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", type=Path)
     parser.add_argument("--engine", choices=["ajet", "trl"], required=True)
+    parser.add_argument("--sampler", choices=["transformers", "vllm"], default="transformers", help="what TRL samples with")
     parser.add_argument("--ajet", default="npx ajet", help="the command of the product")
     parser.add_argument("--way", choices=["float32", "bfloat16", "swarm", "two-gpus"], default="bfloat16", help="swarm: ajet swarm serve, with the agents in another process; two-gpus: one run of ajet on two GPUs")
     parser.add_argument("--task", choices=["json", "calculator"], required=True)
@@ -205,6 +209,10 @@ def main() -> None:
         args.master_start = "auto"  # adapters refuse the others
     if args.engine == "trl" and args.way not in ("float32", "bfloat16"):
         parser.error(f"--way {args.way} is a way of ajet. TRL runs float32 or bfloat16.")
+    if args.sampler == "vllm" and args.engine != "trl":
+        parser.error("--sampler vllm is a sampler of TRL. Add --engine trl.")
+    if args.sampler == "vllm" and importlib.util.find_spec("vllm") is None:
+        parser.error(f"--sampler vllm needs vLLM: {sys.executable} -m pip install vllm==0.26.0")
     folder = args.folder or Path(tempfile.mkdtemp(prefix="real-"))
     folder.mkdir(parents=True, exist_ok=True)
     if args.start == "cold":

@@ -1,4 +1,4 @@
-"""Trains one task of `real.py` with TRL's GRPOTrainer and the generation of transformers.
+"""Trains one task of `real.py` with TRL's GRPOTrainer, which samples with transformers or with vLLM in its process.
 
 The calculator has two turns. SmolLM2's chat template has no tools, so TRL's own loop of tools refuses it. The second
 turn comes from a rollout function, TRL's entry for such agents, which samples both turns with TRL's sampler.
@@ -9,13 +9,16 @@ from __future__ import annotations
 import copy
 import json
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import tasks
 from rules import ANSWER_TOKENS, BATCH, EVALUATE_EVERY, REPEAT, evaluates, steps_to_mark
 
 Messages = list[dict[str, str]]
+VLLM_SHARE = 0.3
+"""The part of the GPU's memory that vLLM may use. TRL has the same default."""
 
 
 def result_suffix(tokenizer: Any, call: str, result: str) -> list[int]:
@@ -31,10 +34,10 @@ def result_suffix(tokenizer: Any, call: str, result: str) -> list[int]:
 
 def play_calculator(trainer: Any, prompts: Sequence[Messages]) -> dict[str, list[Any]]:
     """Samples a call and, if it can be computed, an answer for every prompt. The answers to results are one batch.
-    `env_mask` is 0 at tokens that the model did not write."""
+    `env_mask` is 0 at tokens that the model did not write. There `logprobs`, which vLLM alone returns, are 0 too."""
     tokenizer = trainer.processing_class
     prompt_ids, _, _ = trainer._tokenize_prompts(list(prompts))
-    done, _ = trainer._generate_single_turn(prompt_ids, None, {}, num_generations=REPEAT)
+    done, logprobs = trainer._generate_single_turn(prompt_ids, None, {}, num_generations=REPEAT)
     masks, last = [[1] * len(ids) for ids in done], [""] * len(done)
     asked = []
     for i, ids in enumerate(done):
@@ -44,25 +47,45 @@ def play_calculator(trainer: Any, prompts: Sequence[Messages]) -> dict[str, list
             end = [] if ids[-1] == tokenizer.eos_token_id else [tokenizer.eos_token_id]
             given = [*end, *result_suffix(tokenizer, call, f"result: {result}")]
             done[i], masks[i] = [*ids, *given], [*masks[i], *[0] * len(given)]
+            if logprobs is not None:
+                logprobs[i] = [*logprobs[i], *[0.0] * len(given)]
             asked.append(i)
     if asked:
-        answers, _ = trainer._generate_single_turn([[*prompt_ids[i], *done[i]] for i in asked], None, {}, num_generations=1)
-        for i, ids in zip(asked, answers):
+        answers, logprobs_after = trainer._generate_single_turn([[*prompt_ids[i], *done[i]] for i in asked], None, {}, num_generations=1)
+        for n, (i, ids) in enumerate(zip(asked, answers)):
             last[i] = tokenizer.decode(ids, skip_special_tokens=True)
             done[i], masks[i] = [*done[i], *ids], [*masks[i], *[1] * len(ids)]
-    return {"prompt_ids": prompt_ids, "completion_ids": done, "logprobs": None, "env_mask": masks, "said": last}  # type: ignore[dict-item]
+            if logprobs is not None:
+                logprobs[i] = [*logprobs[i], *logprobs_after[n]]
+    return {"prompt_ids": prompt_ids, "completion_ids": done, "logprobs": logprobs, "env_mask": masks, "said": last}
+
+
+@contextmanager
+def likeliest(trainer: Any) -> Iterator[None]:
+    """Draws among the likeliest token alone."""
+    owner: Any
+    value: Any
+    if trainer.use_vllm:
+        owner, name, value = trainer.vllm_generation, "temperature", 0.0
+    else:
+        owner, name, value = trainer, "generation_config", copy.deepcopy(trainer.generation_config)
+        value.update(top_k=1)
+    kept = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, kept)
+        trainer._last_loaded_step = -1  # vLLM gets the weights again in the next step, so the clock counts that
 
 
 def greedy_success(trainer: Any, rows: list[dict[str, Any]]) -> float:
-    """Plays the held-out tasks once each, and draws among the likeliest token alone."""
-    kept = trainer.generation_config
-    trainer.generation_config = copy.deepcopy(kept)
-    trainer.generation_config.update(top_k=1)
+    """Plays the held-out tasks once each."""
     trainer.model.eval()
     try:
-        said = play_calculator(trainer, [row["messages"] for row in rows])["said"]
+        with likeliest(trainer):
+            said = play_calculator(trainer, [row["messages"] for row in rows])["said"]
     finally:
-        trainer.generation_config = kept
         trainer.model.train()
     return sum(tasks.is_right("calculator", row, each) for row, each in zip(rows, said)) / len(rows)
 
@@ -119,13 +142,15 @@ def run_trl(args: Any, folder: Path) -> dict[str, Any]:
             self.start = time.perf_counter()
 
     is_gpu = torch.cuda.is_available()
+    sampler = {"use_vllm": True, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": VLLM_SHARE} if args.sampler == "vllm" else {}
     settings = GRPOConfig(
         output_dir=str(folder / "trl"), per_device_train_batch_size=BATCH * REPEAT, gradient_accumulation_steps=1, num_generations=REPEAT, max_completion_length=ANSWER_TOKENS[task],
         max_steps=args.steps, learning_rate=args.rate, lr_scheduler_type="constant", bf16=is_gpu, use_cpu=not is_gpu, gradient_checkpointing=False, logging_steps=10_000, save_strategy="no",
         report_to=[], temperature=1.0, beta=0.0, seed=args.seed, disable_tqdm=True, shuffle_dataset=False, optim="adamw_torch_fused" if is_gpu else "adamw_torch",
+        **sampler,
     )
     dtype = torch.float32 if args.way == "float32" else torch.bfloat16
-    model = AutoModelForCausalLM.from_pretrained(args.model, dtype=dtype, attn_implementation="sdpa")
+    model = AutoModelForCausalLM.from_pretrained(str(args.model), dtype=dtype, attn_implementation="sdpa")
     prompts = Dataset.from_list([{"prompt": row["messages"], "answer": row["answer"]} for row in rows])
     turns = {"rollout_func": lambda asked, trainer: play_calculator(trainer, asked)} if evaluates(task) else {}
     trainer = GRPOTrainer(
