@@ -81,7 +81,9 @@ describe('metrics alone', () => {
     const file = await write('log.jsonl', lines([{ step: 1, accuracy: 0.5 }]));
     await expect(examineRun(file)).rejects.toThrow(/log\.jsonl is neither a run folder .* Its lines have accuracy\./);
     await expect(examineRun(await write('a.txt', 'hello'))).rejects.toThrow('It has no lines of JSON with a step.');
-    await expect(examineRun(path.join(dir, 'gone'))).rejects.toThrow(/gone cannot be read: ENOENT/);
+    await expect(examineRun(path.join(dir, 'gone'))).rejects.toThrow(
+      /gone does not exist\. Name a run folder or a file of metrics/,
+    );
   });
 });
 

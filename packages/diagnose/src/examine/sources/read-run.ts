@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AgentJetError, isJsonObject, parseJson, parseJsonObject, toErrorMessage, valueAtPath } from '@agentjet/core';
+import {
+  AgentJetError,
+  codeOfError,
+  isJsonObject,
+  parseJson,
+  parseJsonObject,
+  toErrorMessage,
+  valueAtPath,
+} from '@agentjet/core';
 import { openRunFolder, type EpisodeIndex } from '@agentjet/run-folder';
 import type { EpisodeOf, ExaminedRun, ExaminedSettings } from '../examined-run.js';
 import { toSeries } from '../figures/series.js';
@@ -22,7 +30,10 @@ export async function readRun(where: string): Promise<ExaminedRun> {
   const isFolder = await stat(where).then(
     (entry) => entry.isDirectory(),
     (cause: unknown) => {
-      throw new AgentJetError('unknown_records', `${where} cannot be read: ${toErrorMessage(cause)}.`, { cause });
+      const problem = codeOfError(cause) === 'ENOENT' ? 'does not exist' : `cannot be read: ${toErrorMessage(cause)}`;
+      throw new AgentJetError('unknown_records', `${where} ${problem}. Name a run folder or a file of metrics.`, {
+        cause,
+      });
     },
   );
   return isFolder ? readFolder(where) : readMetrics(where);
