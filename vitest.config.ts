@@ -18,6 +18,7 @@ export default defineConfig({
     globalSetup: 'test/scratch-folder.ts',
     setupFiles: ['test/property-seed.ts', 'test/hub-settings.ts'],
     sequence: { sequencer: FileOrder },
+    ...(process.env['AJET_PASSED_TESTS'] === undefined ? {} : { runner: '.ci/long-tests-runner.mjs' }),
     include: ['tutorial', 'examples', 'test', ...workspaces().map(({ dir }) => `${dir}/src`)].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),

@@ -1,6 +1,6 @@
 // Runs vitest. Returns the test counts and the seconds of each file.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { root } from './workspaces.mjs';
@@ -21,10 +21,24 @@ function countsOf(report, status) {
   return { passed: numPassedTests, failed: status !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
 }
 
-export function runVitest(args, { bin = [] } = {}) {
+/** @param {string} file relative to the root @param {string} fullName the names of the suites and of the test */
+export const nameOf = (file, fullName) => `${file} > ${fullName}`;
+
+/** Returns the names of the tests that passed. */
+function passedOf(report) {
+  return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'passed')
+      .map(({ fullName }) => nameOf(path.relative(root, name), fullName)),
+  );
+}
+
+export function runVitest(args, { bin = [], without = [] } = {}) {
   const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-test-'));
   const [report, times] = ['vitest.json', 'times.json'].map((name) => path.join(scratch, name));
   const shown = process.stdout.isTTY ? 'dot' : path.join(root, '.ci/plain-reporter.mjs');
+  const passed = path.join(scratch, 'passed.json');
+  writeFileSync(passed, JSON.stringify(without));
   const reporters = [shown, 'json', path.join(root, '.ci/time-reporter.mjs')].map((name) => `--reporter=${name}`);
   const { status } = spawnSync(
     bin.length === 0 ? process.execPath : path.join(bin[0], 'node'),
@@ -36,11 +50,13 @@ export function runVitest(args, { bin = [] } = {}) {
         ...process.env,
         PATH: [...bin, process.env.PATH].join(path.delimiter),
         AJET_TEST_TIMES: times,
+        ...(without.length === 0 ? {} : { AJET_PASSED_TESTS: passed }),
         ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
       },
     },
   );
-  const result = { ...countsOf(readJson(report), status), seconds: readJson(times) ?? {} };
+  const found = readJson(report);
+  const result = { ...countsOf(found, status), passedTests: passedOf(found), seconds: readJson(times) ?? {} };
   rmSync(scratch, { recursive: true, force: true });
   return result;
 }

@@ -125,11 +125,11 @@ const fastHalf = [
   'test/e2e/bad-input.test.ts',
 ];
 
-/** Runs the test files that have long tests. `npm test` skips these tests, so they do not count in its ten minutes. */
-function runLongTests() {
+/** Runs the long tests. `npm test` skips them, so they do not count in its ten minutes. */
+function runLongTests({ passedTests }) {
   console.log('long tests');
   process.env.AJET_LONG_TESTS = '1';
-  return runVitest(filesWithLongTests());
+  return runVitest(filesWithLongTests(), { without: passedTests });
 }
 
 /** Runs the fast half on the oldest and the newest Node. It skips the Node that has already run all tests. */
@@ -166,7 +166,7 @@ const counts = [
   tests,
 ];
 if (isEverything) {
-  counts.push(...runOtherNodes(), runLongTests());
+  counts.push(...runOtherNodes(), runLongTests(tests));
   const downloads = startDownloads();
   counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
   counts.push(
