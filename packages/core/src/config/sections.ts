@@ -332,11 +332,7 @@ export const rollout = z.strictObject({
     1,
     'swarm: groups sampled at the same time, as a multiple of a batch. A value above 1 needs max_staleness',
   ),
-  name: setting(
-    z.enum(['builtin', 'vllm']),
-    'builtin',
-    'torch only: builtin | vllm, which is faster and must be installed',
-  ),
+  name: setting(z.enum(['builtin', 'vllm']), 'builtin', 'torch only: builtin | vllm, which must be installed'),
   max_num_seqs: setting(
     count(65_536).nullable(),
     null,
