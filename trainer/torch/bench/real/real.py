@@ -172,7 +172,7 @@ def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict
     is_vllm = args.sampler == "vllm"
     steps, speeds, compiling = found["steps"], found["speeds"][1:6], found["compiling_s"]
     return {
-        "engine": args.engine, **({"sampler": "vllm"} if is_vllm else {}), "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start,
+        "engine": args.engine, **({"sampler": "vllm"} if is_vllm else {}), "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start if args.engine == "ajet" else None,
         "startup_s": found["startup_s"], "steps_to_095": steps,
         "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None if compiling is None else sum(compiling[:steps]),
         "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
